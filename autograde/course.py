@@ -1,0 +1,72 @@
+"""The course table: which lessons exist, in which order, and which exercises each one grades.
+
+Everything that must know the course without importing a lesson's code (the map, the progress file, `check`,
+which must find the lesson of an exercise without importing thirteen others) reads it here.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson. `exercises` maps each graded name to its points, in teaching order."""
+
+    slug: str  # "02_byte_formula": the folder, the notebook and nbgrader's assignment name
+    title: str
+    promise: str  # one sentence: what a learner can do afterwards
+    minutes: int
+    needs: tuple[str, ...]  # slugs of the lessons that this one builds on
+    exercises: dict[str, int]
+
+    @property
+    def module(self) -> str:
+        """Name of the lesson's module in `autograde.exercises` and `autograde.answers`."""
+        return self.slug.partition("_")[2]
+
+    @property
+    def points(self) -> int:
+        return sum(self.exercises.values())
+
+    def notebook(self, kind: str) -> Path:
+        """Path of this lesson's notebook in `solutions`, `lessons` or `work`."""
+        return ROOT / kind / self.slug / f"{self.slug}.ipynb"
+
+
+LESSONS = (
+    Lesson(
+        slug="02_byte_formula",
+        title="The byte formula",
+        promise="Compute the exact bytes of any full-attention KV cache, and say what fits on a device.",
+        minutes=40,
+        needs=(),
+        exercises={
+            "kv_elements": 2,
+            "kv_bytes": 2,
+            "ragged_kv_bytes": 2,
+            "as_units": 2,
+            "bytes_per_token": 2,
+            "capacity_table": 3,
+            "max_tokens": 3,
+        },
+    ),
+)
+
+
+def lesson(slug: str) -> Lesson:
+    """The lesson called `slug`; the folder name, or its number alone ("02"). KeyError names what exists."""
+    for each in LESSONS:
+        if slug in (each.slug, each.slug.partition("_")[0]):
+            return each
+    raise KeyError(f"no lesson {slug!r}; the lessons are {', '.join(each.slug for each in LESSONS)}")
+
+
+def lesson_of(exercise: str) -> Lesson:
+    """The lesson that grades `exercise`. KeyError names every exercise."""
+    for each in LESSONS:
+        if exercise in each.exercises:
+            return each
+    known = ", ".join(name for each in LESSONS for name in each.exercises)
+    raise KeyError(f"no exercise {exercise!r}; the exercises are {known}")
