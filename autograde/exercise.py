@@ -1,0 +1,107 @@
+"""The vocabulary: an exercise is data, its right answer is another module's, and a verdict is plain text and numbers.
+
+`Exercise` and `Case` say which inputs are tried and how the learner's object is driven: that half is safe to hand to
+the process that runs a learner's code. `Answer` and `Misconception` say what is right and which mistakes are known.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from random import Random
+
+from autograde.values import Raised, plain
+
+Run = Callable[[object, "Case"], object]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One trial of an answer. `label` says what it is about; `inputs` are plain values, shown under their names."""
+
+    label: str
+    inputs: dict[str, object]
+
+
+def call(candidate: object, case: Case) -> object:
+    """Call the learner's function with the inputs, by position, so that parameters may carry any name."""
+    return candidate(*copy.deepcopy(list(case.inputs.values())))
+
+
+def attempt(step: Callable[..., object], *args: object) -> object:
+    """The plain value of `step(*args)`, or the exception that it raised: one step of a class exercise's script.
+
+    NotImplementedError passes through, because a method that is not written yet is no wrong answer.
+    """
+    try:
+        return plain(step(*args))
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        return Raised.from_exception(error)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What is asked: the graded name, the cases to try, how to drive the learner's object over one case."""
+
+    name: str
+    cases: Callable[[Random], list[Case]]  # from fundamental to subtle; the same seed gives the same cases
+    run: Run = call
+    seconds: float = 5.0  # time limit of one case
+    library: tuple[str, ...] = ()  # dotted prefixes of library code that would answer instead of the learner
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A known mistake as an executable wrong answer, with what to say to somebody who makes it."""
+
+    name: str
+    wrong: object  # a wrong answer of the same kind as the right one
+    diagnosis: str  # one sentence, put as a question
+    hints: tuple[str, str, str]  # from a nudge to nearly the answer
+    source: str = ""  # public place where this mistake was made, if one is known
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is right: `expected` reaches it by another path than the solution does."""
+
+    exercise: Exercise
+    expected: Callable[[Case], object]
+    misconceptions: tuple[Misconception, ...]
+    alternatives: tuple[object, ...]  # right answers by other algorithms; the checks must accept them all
+    hints: tuple[str, str, str]  # for a mistake that nobody has named yet, and for an empty page
+    tolerance: float = 0.0  # of floats, see `autograde.values.same`; integers are always exact
+    accept: Callable[[Case, object], bool] | None = None  # where more than one value is right
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of one check, in plain text and numbers, so that it can be printed, stored and sent."""
+
+    exercise: str
+    status: str  # "right", "wrong", "not done" or "borrowed" (the library's own function answered)
+    points: int  # that the exercise is worth
+    cases: int = 0
+    seed: int = 0
+    case_number: int = 0  # of the first case that failed, from 1
+    case_label: str = ""
+    inputs: tuple[tuple[str, str], ...] = ()
+    yours: str = ""
+    expected: str = ""
+    note: str = ""  # what else is known about the failure: the type that came, the learner's own line
+    misconception: str = ""
+    diagnosis: str = ""
+    source: str = ""
+    printed: str = ""  # what the learner's code printed and warned
+
+    @property
+    def right(self) -> bool:
+        return self.status == "right"
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: dict) -> "Verdict":
+        return cls(**{**fields, "inputs": tuple(tuple(pair) for pair in fields["inputs"])})

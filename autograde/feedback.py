@@ -1,0 +1,76 @@
+"""A verdict as text: for a notebook's error output, a terminal and a log. Colours are ANSI, so themes adapt them."""
+
+import textwrap
+
+from autograde.exercise import Verdict
+
+WIDTH = 88
+BOLD, RED, GREEN, YELLOW, CYAN, OFF = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"
+
+
+def render(verdict: Verdict, color: bool = True) -> str:
+    """The whole feedback of one check, without a trailing newline."""
+    text = "\n".join(_STATUS[verdict.status](verdict))
+    if not color:
+        for code in (BOLD, RED, GREEN, YELLOW, CYAN, OFF):
+            text = text.replace(code, "")
+    return text
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _right(verdict: Verdict) -> list[str]:
+    facts = f"{_count(verdict.cases, 'case')} · {_count(verdict.points, 'point')}"
+    return [f"{GREEN}✓ {BOLD}{verdict.exercise}{OFF}{GREEN} · {facts}{OFF}"]
+
+
+def _not_done(verdict: Verdict) -> list[str]:
+    return [
+        f"{YELLOW}○ {BOLD}{verdict.exercise}{OFF}{YELLOW} · not done yet{OFF}",
+        f"Write it in the cell above, run that cell, then run this one again. Stuck? {_next_hint(verdict)}",
+    ]
+
+
+def _borrowed(verdict: Verdict) -> list[str]:
+    return [
+        f"{YELLOW}○ {BOLD}{verdict.exercise}{OFF}{YELLOW} · right, but not yours{OFF}",
+        *_wrapped(f"The values are right because the library's own {verdict.note} computed them. "
+                  "The points are for writing it yourself."),
+    ]
+
+
+def _wrong(verdict: Verdict) -> list[str]:
+    lines = [
+        f"{RED}✗ {BOLD}{verdict.exercise}{OFF}{RED} · case {verdict.case_number} of {verdict.cases}: "
+        f"{verdict.case_label}{OFF}",
+    ]
+    width = max((len(name) for name, _ in verdict.inputs), default=0)
+    lines += [f"    {name:<{width}} = {value}" for name, value in verdict.inputs]
+    lines += [
+        f"  {BOLD}yours   {OFF}  {_indented(verdict.yours)}",
+        f"  {BOLD}expected{OFF}  {_indented(verdict.expected)}",
+    ]
+    if verdict.note:
+        lines += [f"  {line}" for line in verdict.note.splitlines()]
+    if verdict.diagnosis:
+        lines += ["", *(f"{CYAN}{line}{OFF}" for line in _wrapped(verdict.diagnosis))]
+    if verdict.source:
+        lines += _wrapped(f"You are in good company: {verdict.source}")
+    return [*lines, "", f"For a hint: {_next_hint(verdict)}"]
+
+
+def _indented(value: str) -> str:
+    return value.replace("\n", "\n" + " " * 12)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _next_hint(verdict: Verdict) -> str:
+    return f'{BOLD}hint("{verdict.exercise}"){OFF}'
+
+
+_STATUS = {"right": _right, "not done": _not_done, "borrowed": _borrowed, "wrong": _wrong}

@@ -1,0 +1,64 @@
+"""Decide from plain values alone: right or wrong, and which known mistake explains all of them."""
+
+from dataclasses import replace
+
+from autograde.exercise import Answer, Case, Misconception, Verdict
+from autograde.run import Outcome, collect
+from autograde.values import Opaque, Raised, same, show
+
+
+def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome], seed: int) -> Verdict:
+    """The verdict on `outcomes`, one per case. Nothing that the learner's code printed or raised is believed."""
+    printed = "".join(outcome.printed for outcome in outcomes)
+    verdict = Verdict(answer.exercise.name, "right", points, len(cases), seed, printed=printed)
+    if outcomes[0].unwritten:
+        return replace(verdict, status="not done")
+    failed = next((i for i, case in enumerate(cases) if not accepted(answer, case, outcomes[i].value)), None)
+    borrowed = next((outcome.borrowed for outcome in outcomes if outcome.borrowed), "")
+    if failed is None:
+        return replace(verdict, status="borrowed", note=borrowed) if borrowed else verdict
+    case, outcome = cases[failed], outcomes[failed]
+    expected = answer.expected(case)
+    known = diagnose(answer, cases, [each.value for each in outcomes])
+    return replace(
+        verdict,
+        status="wrong",
+        case_number=failed + 1,
+        case_label=case.label,
+        inputs=tuple((key, show(value)) for key, value in case.inputs.items()),
+        yours=show(outcome.value),
+        expected=show(expected),
+        note=outcome.note or _kinds(outcome.value, expected),
+        misconception=known.name if known else "",
+        diagnosis=known.diagnosis if known else "",
+        source=known.source if known else "",
+    )
+
+
+def accepted(answer: Answer, case: Case, value: object) -> bool:
+    """Whether `value` is a right answer to `case`."""
+    if answer.accept is not None:
+        return answer.accept(case, value)
+    return same(value, answer.expected(case), answer.tolerance)
+
+
+def trace(answer: Answer, candidate: object, cases: list[Case]) -> list[object]:
+    """The plain values that `candidate` gives on the cases."""
+    return [outcome.value for outcome in collect(answer.exercise, candidate, cases)]
+
+
+def diagnose(answer: Answer, cases: list[Case], values: list[object]) -> Misconception | None:
+    """The known mistake whose values on *all* cases are these. A mistake that nobody named gets no diagnosis."""
+    for known in answer.misconceptions:
+        if same(values, trace(answer, known.wrong, cases), answer.tolerance):
+            return known
+    return None
+
+
+def _kinds(yours: object, expected: object) -> str:
+    """A sentence when the value is of the wrong kind: 192.0 and 192 look alike to many readers."""
+    if isinstance(yours, Raised | Opaque) or isinstance(expected, Raised) or type(yours) is type(expected):
+        return ""
+    if yours is None:
+        return "Your function returned None. Does every path end in `return`?"
+    return f"Yours is of type {type(yours).__name__}; {type(expected).__name__} was wanted."

@@ -1,0 +1,53 @@
+"""Test the checks themselves: every known mistake is rejected, by its own name and by no other.
+
+A check that accepts a wrong answer, or that blames the wrong mistake, is worse than none. Each misconception is run
+as a learner's answer over many seeds, because cases are drawn and an unlucky draw must not hide a mistake.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+from autograde.check import answer_of
+from autograde.course import LESSONS
+from autograde.exercise import Answer
+from autograde.judge import accepted, trace
+from autograde.values import same
+
+SEEDS = range(200)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One misconception: whether each seed rejected it, named it, and told it apart from every other."""
+
+    exercise: str
+    misconception: str
+    rejected: bool
+    diagnosed: bool
+    distinct: bool
+
+    @property
+    def good(self) -> bool:
+        return self.rejected and self.diagnosed and self.distinct
+
+
+def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
+    """One row per misconception of `answer`. The first known mistake with the same values is the one that is named."""
+    names = [known.name for known in answer.misconceptions]
+    rejected, diagnosed, distinct = ({name: True for name in names} for _ in range(3))
+    for seed in seeds:
+        cases = answer.exercise.cases(Random(seed))
+        traces = {known.name: trace(answer, known.wrong, cases) for known in answer.misconceptions}
+        for name, values in traces.items():
+            rejected[name] &= not all(map(accepted, [answer] * len(cases), cases, values))
+            twins = [other for other in names if same(values, traces[other], answer.tolerance)]
+            diagnosed[name] &= twins[0] == name
+            distinct[name] &= twins == [name]
+    return [Row(answer.exercise.name, name, rejected[name], diagnosed[name], distinct[name]) for name in names]
+
+
+def table(seeds: range = SEEDS) -> list[Row]:
+    """The rows of every exercise of the course."""
+    return [
+        row for lesson in LESSONS for name in lesson.exercises for row in rows_of(answer_of(name), seeds)
+    ]

@@ -1,0 +1,116 @@
+"""Make `lessons/` from `solutions/`: execute, normalise, let nbgrader cut the answers out, normalise.
+
+Run twice, it changes no byte: everything that differs between two runs of the same notebook is dropped.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from autograde.course import LESSONS, ROOT, Lesson
+from autograde.workspace import write_atomically
+
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+CELL_METADATA = ("nbgrader", "tags")
+OUTPUT_METADATA = ("image/png",)  # its display size
+# Cells with the first tag time, draw or show widgets. Their output is not kept, except a figure that stands beside an
+# explorer for readers without a kernel.
+UNSTABLE, KEPT = "nbval-ignore-output", "static-figure"
+
+
+class ReleaseError(Exception):
+    """A notebook cannot be released. The message names the cell."""
+
+
+def release(root: Path = ROOT, lessons: tuple[Lesson, ...] = LESSONS) -> list[Path]:
+    """Rebuild every lesson. Returns the files that changed; nothing is written if any lesson fails."""
+    made: dict[Path, bytes] = {}
+    for lesson in lessons:
+        solution = _path(root, "solutions", lesson.slug)
+        executed = execute(nbformat.read(solution, as_version=4), solution.parent)
+        made[solution] = _bytes(normalise(executed))
+        made[_path(root, "lessons", lesson.slug)] = _without_answers(root, lesson.slug, made[solution])
+    changed = [path for path, content in made.items() if not path.exists() or path.read_bytes() != content]
+    for path in changed:
+        write_atomically(path, made[path])
+    return changed
+
+
+def _path(root: Path, kind: str, slug: str) -> Path:
+    return root / kind / slug / f"{slug}.ipynb"
+
+
+def _bytes(notebook: nbformat.NotebookNode) -> bytes:
+    return (nbformat.writes(notebook) + "\n").encode()
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+    """Run every cell in a new kernel, in `folder`. Any error is a ReleaseError, also in a cell that may raise."""
+    client = NotebookClient(
+        notebook,
+        timeout=600,
+        kernel_name=KERNELSPEC["name"],
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(folder)}},
+        allow_errors=True,
+    )
+    # A release is no learner's attempt: with this variable set, no progress is recorded.
+    client.execute(env={**os.environ, "NBGRADER_EXECUTION": "release"})
+    for number, cell in enumerate(notebook.cells, start=1):
+        for output in cell.get("outputs", []):
+            if output.output_type == "error" or (output.output_type == "stream" and output.name == "stderr"):
+                said = output.get("text") or "\n".join(output.traceback)
+                raise ReleaseError(f"cell {number} wrote an error:\n{cell.source}\n\n{said}")
+    return notebook
+
+
+def normalise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The notebook without anything that depends on when, where or how often it ran."""
+    notebook = nbformat.from_dict(notebook)
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": {"name": "python"}})
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    count = 0
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k in CELL_METADATA})
+        cell.source = cell.source.replace("\r\n", "\n")
+        cell.pop("attachments", None)
+        if cell.cell_type != "code":
+            continue
+        tags = cell.metadata.get("tags", [])
+        executed = cell.execution_count is not None
+        count += executed
+        cell.execution_count = count if executed else None
+        cell.outputs = [] if UNSTABLE in tags and KEPT not in tags else [_output(o, count) for o in cell.outputs]
+    return notebook
+
+
+def _output(output: nbformat.NotebookNode, count: int) -> nbformat.NotebookNode:
+    if "execution_count" in output:
+        output.execution_count = count
+    if "metadata" in output:
+        output.metadata = {k: v for k, v in output.metadata.items() if k in OUTPUT_METADATA}
+    return output
+
+
+def _without_answers(root: Path, slug: str, solution: bytes) -> bytes:
+    """The learner's notebook, made by nbgrader in a folder that holds this one notebook.
+
+    nbgrader releases whatever lies beside a notebook, so it is shown nothing else.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        course = Path(scratch)
+        shutil.copy(root / "nbgrader_config.py", course)
+        write_atomically(_path(course, "solutions", slug), solution)
+        command = [sys.executable, "-m", "nbgrader", "generate_assignment", slug, "--no-db"]
+        done = subprocess.run(command, cwd=course, capture_output=True, text=True)
+        released = _path(course, "lessons", slug)
+        if done.returncode or not released.exists():
+            raise ReleaseError(f"nbgrader could not release {slug}:\n{done.stderr}")
+        return _bytes(normalise(nbformat.read(released, as_version=4)))

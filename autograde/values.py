@@ -1,0 +1,126 @@
+"""Plain values: what an answer may return, how two of them are compared, how one is shown.
+
+An answer is code that we did not write, so nothing that it returns is trusted to compare, print or pickle
+itself. `plain` copies a value into types that cannot misbehave; every later step sees only the copy.
+"""
+
+import math
+import reprlib
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+MAX_DEPTH = 12
+MAX_ITEMS = 200_000
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception, known by the built-in class it is or derives from. Two of the same class are equal."""
+
+    name: str
+
+    @classmethod
+    def from_exception(cls, error: BaseException) -> "Raised":
+        return cls(next(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"))
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something that is no plain value, such as an object with its own `__eq__`. It equals no expectation."""
+
+    type_name: str
+
+
+def plain(value: object, depth: int = 0) -> object:
+    """A copy of `value` made of None, bool, int, float, str, Fraction, list, dict, numeric arrays and Raised.
+
+    Tuples become lists and NumPy scalars become Python numbers. Anything else, a subclass of a plain type
+    included, becomes Opaque, because its methods could be anything.
+    """
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str, Raised):
+        return value
+    if kind is Fraction:
+        return Fraction(value.numerator, value.denominator)
+    if depth < MAX_DEPTH:
+        if kind in (list, tuple) and len(value) <= MAX_ITEMS:
+            return [plain(item, depth + 1) for item in value]
+        if kind is dict and len(value) <= MAX_ITEMS:
+            return {_key(key): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, np.generic) and kind.__module__ == "numpy" and kind is not np.object_:
+        item = value.item()
+        return item if type(item) in (bool, int, float, str) else Opaque(kind.__name__)
+    if kind is np.ndarray and value.dtype.kind in "biuf" and value.size <= MAX_ITEMS:
+        return np.array(value)
+    return Opaque(kind.__name__)
+
+
+def _key(key: object) -> object:
+    copy = plain(key)
+    return copy if type(copy) in (bool, int, float, str, type(None)) else Opaque(type(key).__name__)
+
+
+def same(yours: object, expected: object, tolerance: float = 0.0) -> bool:
+    """Whether two plain values are the same kind of thing and equal.
+
+    Integers and fractions are compared exactly, and an integer is never equal to a float that only looks like it:
+    192.0 is not 192. Floats may differ by `tolerance`, absolute below 1 and relative above; an integer is accepted
+    where a float is expected. NaN equals NaN, so that two mistakes that both yield NaN are known to be the same.
+    """
+    if isinstance(expected, np.ndarray) or isinstance(yours, np.ndarray):
+        return _same_arrays(yours, expected, tolerance)
+    if type(expected) is float and type(yours) in (int, float):
+        return _same_floats(yours, expected, tolerance)
+    if type(yours) is not type(expected) or isinstance(yours, Opaque):
+        return False
+    if type(expected) is list:
+        return len(yours) == len(expected) and all(map(same, yours, expected, [tolerance] * len(expected)))
+    if type(expected) is dict:
+        return yours.keys() == expected.keys() and all(
+            same(yours[key], value, tolerance) for key, value in expected.items()
+        )
+    return yours == expected
+
+
+def _same_floats(yours: int | float, expected: float, tolerance: float) -> bool:
+    if math.isnan(expected) or math.isinf(expected) or not math.isfinite(yours if type(yours) is float else 0.0):
+        return yours == expected or (yours != yours and expected != expected)
+    # Fractions, so that an integer beyond the range of float is compared rather than overflowing.
+    difference = abs(Fraction(yours) - Fraction(expected))
+    return difference <= Fraction(tolerance) * max(Fraction(1), abs(Fraction(expected)))
+
+
+def _same_arrays(yours: object, expected: object, tolerance: float) -> bool:
+    if type(yours) is not np.ndarray or type(expected) is not np.ndarray or yours.shape != expected.shape:
+        return False
+    if (yours.dtype.kind == "b") != (expected.dtype.kind == "b"):
+        return False
+    if expected.dtype.kind == "f":
+        scale = np.maximum(1.0, np.abs(expected))
+        with np.errstate(invalid="ignore"):
+            close = (np.abs(yours - expected) <= tolerance * scale) | (yours == expected)
+        return bool(np.all(close | (np.isnan(yours) & np.isnan(expected))))
+    return yours.dtype.kind != "f" and bool(np.array_equal(yours, expected))
+
+
+def show(value: object) -> str:
+    """`value` as a learner reads it: integers from five digits on with separators, long lists shortened."""
+    if isinstance(value, Raised):
+        return f"raises {value.name}"
+    if isinstance(value, Opaque):
+        return f"an object of type {value.type_name}"
+    if type(value) is int:
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    if type(value) is Fraction:
+        return f"Fraction({value.numerator:,}, {value.denominator:,})"
+    if type(value) is list:
+        shown = ", ".join(show(item) for item in value[:8])
+        return f"[{shown}{f', … {len(value) - 8} more' if len(value) > 8 else ''}]"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{key!r}: {show(item)}" for key, item in list(value.items())[:12]) + "}"
+    if isinstance(value, np.ndarray):
+        body = np.array2string(value, threshold=40, edgeitems=3, precision=6, suppress_small=True)
+        return f"{body}  {value.dtype}{list(value.shape)}"
+    return reprlib.repr(value)

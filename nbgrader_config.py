@@ -1,0 +1,14 @@
+"""nbgrader's configuration. Run nbgrader from this folder: it finds the file here."""
+
+c = get_config()  # noqa: F821  (nbgrader provides it)
+
+c.CourseDirectory.course_id = "kv-cache"
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "lessons"
+
+# What a learner finds in the place of a solution. The checks read NotImplementedError as "not done yet".
+c.ClearSolutions.code_stub = {"python": "raise NotImplementedError  # replace this line with your answer"}
+
+# A deleted check cell comes back, so that deleting it neither costs nor earns anything.
+c.OverwriteCells.add_missing_cells = True
+c.Execute.timeout = 300
