@@ -47,7 +47,7 @@ def stamp_path(root):
 
 
 def wanted_stamp(root, version):
-    """What a finished `.venv` is made from: the two files, its Python and, as its scripts hold it, the folder."""
+    """What a finished `.venv` is made from: two files, its Python and the folder, which its scripts name."""
     digest = hashlib.sha256()
     for name in ("requirements.lock", "pyproject.toml"):
         with open(os.path.join(root, name), "rb") as file:
@@ -84,7 +84,7 @@ def make_venv(root):
             os.unlink(path)  # venv keeps an existing link, even one that leads nowhere
     run(
         [sys.executable, "-m", "venv", os.path.join(root, ".venv")],
-        "Python's venv module could not make .venv. On Debian and Ubuntu, `apt install python3-venv` adds it.",
+        "Python's venv module could not make .venv. On Debian and Ubuntu `apt install python3-venv` adds it.",
     )
 
 
@@ -95,16 +95,16 @@ def build(root):
         print("bootstrap: making .venv with Python {}.{}".format(*sys.version_info[:2]), flush=True)
         make_venv(root)
         version = python_version(python)
-    problem = "it does not start" if version is None else too_old(version)
+    problem = "it does not start." if version is None else too_old(version)
     if problem:
-        sys.exit("bootstrap: the Python in .venv is not usable: {} Delete .venv and run again.".format(problem))
+        sys.exit("bootstrap: the Python in .venv is not usable: " + problem + " Delete .venv and run again.")
 
     print("bootstrap: installing requirements.lock (the first time takes minutes)", flush=True)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install"]
     run(
         [*pip, "-r", os.path.join(root, "requirements.lock")],
-        "pip could not install the packages; its last lines above say why. Check the network and the free disk "
-        "space, then run the same command again: what is already installed is kept.",
+        "pip could not install the packages; its last lines above say why. Check the network and the free "
+        "disk space, then run the same command again: what is already installed is kept.",
     )
     # Without build isolation nothing more is downloaded: the lock holds setuptools.
     run(

@@ -1,6 +1,13 @@
 """nbgrader's configuration. Run nbgrader from this folder: it finds the file here."""
 
+import os
+import sys
+from pathlib import Path
+
 c = get_config()  # noqa: F821  (nbgrader provides it)
+
+# nbgrader starts `alembic` by name, which fails unless the environment's programs are on the path.
+os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
 
 c.CourseDirectory.course_id = "kv-cache"
 c.CourseDirectory.source_directory = "solutions"

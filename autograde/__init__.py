@@ -1,5 +1,1 @@
-"""Checks for the exercises of the course: `check("kv_bytes")` in a notebook, `autograde` in a shell."""
-
-from autograde.check import check, hint
-
-__all__ = ["check", "hint"]
+"""The checks, the release and the grading of the course. A notebook cell uses `autograde.check`."""

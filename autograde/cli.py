@@ -1,4 +1,4 @@
-"""The `autograde` command. Exit codes: 0 fine, 1 what was checked is not right, 2 the command was not understood."""
+"""The `autograde` command. Exit codes: 0 fine, 1 what was checked is not right, 2 bad use or file."""
 
 import json
 import sys
@@ -46,10 +46,10 @@ def plain_errors() -> Iterator[None]:
 def lab(
     context: typer.Context,
     instructor: Annotated[
-        bool, typer.Option("--instructor", help="Open the whole project with nbgrader's pages for instructors.")
+        bool, typer.Option("--instructor", help="Open the whole project, with all of nbgrader.")
     ] = False,
 ) -> None:
-    """Open JupyterLab on your own copies of the lessons. Other options go to JupyterLab: --port 8899, --no-browser."""
+    """Open JupyterLab on your own copies of the lessons. Other options go to it: --port 8899."""
     from autograde import lab as jupyterlab
 
     with plain_errors():
@@ -63,7 +63,8 @@ def show_progress(as_json: AsJson = False) -> None:
     """Show what you have solved, per lesson and exercise."""
     state = progress.state()
     if as_json:
-        print_json({name: state.get(name, {"solved": False, "attempts": 0, "hints": 0}) for name in _exercises()})
+        blank = {"solved": False, "attempts": 0, "hints": 0}
+        print_json({name: state.get(name, blank) for name in _exercises()})
         return
     for lesson in course.LESSONS:
         console.print(f"[bold]{lesson.slug}[/bold] · {workspace.progress_of(lesson, state)}")
@@ -77,18 +78,21 @@ def show_progress(as_json: AsJson = False) -> None:
 
 @app.command()
 def reset(
-    name: Annotated[str, typer.Argument(metavar="LESSON|EXERCISE", help=f"{LESSON}, or one exercise (kv_bytes).")],
+    name: Annotated[
+        str, typer.Argument(metavar="LESSON|EXERCISE", help=f"{LESSON}, or one exercise (kv_bytes).")
+    ],
 ) -> None:
     """Restore a whole lesson, or the answer to one exercise, after a backup of your copy."""
     exercise = name if name in _exercises() else None
-    lesson = course.lesson_of(name) if exercise else _lesson(name, f"; the exercises are {', '.join(_exercises())}")
+    also = f"; the exercises are {', '.join(_exercises())}"
+    lesson = course.lesson_of(name) if exercise else _lesson(name, also)
     with plain_errors():
         backup = workspace.reset(lesson, exercise)
     what = f"the answer to {exercise}" if exercise else lesson.slug
     print(f"Restored {what} in {_short(workspace.copy_of(lesson))}.")
     if backup:
         print(f"Your copy as it was: {_short(backup)}")
-        print("If the lesson is open in JupyterLab, choose File → Reload Notebook from Disk before you go on.")
+        print("If the lesson is open in JupyterLab, first choose File → Reload Notebook from Disk.")
 
 
 @app.command()
@@ -99,7 +103,7 @@ def check(
     """Run your copy of a lesson from top to bottom and show the verdict on every exercise."""
     path = Path(lesson) if lesson.endswith(".ipynb") else workspace.copy_of(_lesson(lesson))
     if not path.is_file():
-        raise typer.BadParameter(f"there is no notebook {_short(path)}; `autograde lab` copies lessons to work/")
+        raise typer.BadParameter(f"no notebook {_short(path)}; `autograde lab` copies lessons to work/")
     from autograde.check import check_notebook
     from autograde.feedback import render
 
@@ -140,7 +144,7 @@ def verify(as_json: AsJson = False) -> None:
 
 @app.command()
 def mutants(as_json: AsJson = False) -> None:
-    """Try every known mistake on its check: rejected, named, and told apart from all others (for contributors)."""
+    """Try every known mistake on its check: rejected, named, told from all others (for contributors)."""
     from autograde.mutants import table as try_all
 
     columns = ("rejected", "diagnosed", "distinct")

@@ -40,6 +40,21 @@ def attempt(step: Callable[..., object], *args: object) -> object:
         return Raised.from_exception(error)
 
 
+def script(candidate: object, case: Case) -> list[object]:
+    """Drive a class: build it from the list `inputs["new"]`, then take each of `inputs["steps"]`, (name, *arguments).
+
+    A step calls a method or reads an attribute; its value, or the exception it raised, is one item of the result.
+    What a refused step left behind shows in the values of the steps after it.
+    """
+    thing = candidate(*copy.deepcopy(case.inputs["new"]))
+
+    def take(name: str, *arguments: object) -> object:
+        member = getattr(thing, name)
+        return member(*arguments) if callable(member) else member
+
+    return [attempt(take, *copy.deepcopy(step)) for step in case.inputs["steps"]]
+
+
 @dataclass(frozen=True)
 class Exercise:
     """What is asked: the graded name, the cases to try, how to drive the learner's object over one case."""
@@ -86,7 +101,7 @@ class Verdict:
     seed: int = 0
     case_number: int = 0  # of the first case that failed, from 1
     case_label: str = ""
-    inputs: tuple[tuple[str, str], ...] = ()
+    inputs: tuple[tuple[str, str], ...] = ()  # (name, value); a step of a class exercise has no name
     yours: str = ""
     expected: str = ""
     note: str = ""  # what else is known about the failure: the type that came, the learner's own line

@@ -47,7 +47,7 @@ def _wrong(verdict: Verdict) -> list[str]:
         f"{verdict.case_label}{OFF}",
     ]
     width = max((len(name) for name, _ in verdict.inputs), default=0)
-    lines += [f"    {name:<{width}} = {value}" for name, value in verdict.inputs]
+    lines += [f"    {name:<{width}} = {value}" if name else f"    {value}" for name, value in verdict.inputs]
     lines += [
         f"  {BOLD}yours   {OFF}  {_indented(verdict.yours)}",
         f"  {BOLD}expected{OFF}  {_indented(verdict.expected)}",

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from autograde.exercise import Answer, Case, Misconception, Verdict
+from autograde.exercise import Answer, Case, Misconception, Verdict, script
 from autograde.run import Outcome, collect
 from autograde.values import Opaque, Raised, same, show
 
@@ -18,21 +18,40 @@ def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome
     if failed is None:
         return replace(verdict, status="borrowed", note=borrowed) if borrowed else verdict
     case, outcome = cases[failed], outcomes[failed]
-    expected = answer.expected(case)
+    inputs, yours, expected = _shown(answer, case, outcome.value)
     known = diagnose(answer, cases, [each.value for each in outcomes])
     return replace(
         verdict,
         status="wrong",
         case_number=failed + 1,
         case_label=case.label,
-        inputs=tuple((key, show(value)) for key, value in case.inputs.items()),
-        yours=show(outcome.value),
+        inputs=inputs,
+        yours=show(yours),
         expected=show(expected),
-        note=outcome.note or _kinds(outcome.value, expected),
+        note=outcome.note or _kinds(yours, expected),
         misconception=known.name if known else "",
         diagnosis=known.diagnosis if known else "",
         source=known.source if known else "",
     )
+
+
+def _shown(answer: Answer, case: Case, value: object) -> tuple[tuple[tuple[str, str], ...], object, object]:
+    """What a learner sees of a failed case: its inputs, their value, the expected one.
+
+    Of a class exercise that is the steps up to the first that differs, as code, and the values of that step.
+    """
+    expected = answer.expected(case)
+    if answer.exercise.run is not script or type(value) is not list or len(value) != len(expected):
+        return tuple((key, show(item)) for key, item in case.inputs.items()), value, expected
+    at = next(i for i, (got, wanted) in enumerate(zip(value, expected, strict=True))
+              if not same(got, wanted, answer.tolerance))
+    lines = [f"it = {answer.exercise.name}({_arguments(case.inputs['new'])})"]
+    lines += [f"it.{name}({_arguments(arguments)})" for name, *arguments in case.inputs["steps"][: at + 1]]
+    return tuple(("", line) for line in lines), value[at], expected[at]
+
+
+def _arguments(values: list[object]) -> str:
+    return ", ".join(map(show, values))
 
 
 def accepted(answer: Answer, case: Case, value: object) -> bool:

@@ -13,17 +13,20 @@ from autograde.course import ROOT
 SETTINGS = Path(__file__).parent / "lab_settings"
 WORKSPACES_NAME = ".workspaces"
 
-# nbgrader's pages for instructors. A learner keeps Validate alone; page_config.json hides their menus likewise.
-INSTRUCTOR_PAGES = ("assignment_list", "course_list", "formgrader")
+# nbgrader's pages for instructors. A learner keeps Validate alone; page_config.json hides their menus.
+INSTRUCTOR_PAGES = tuple(
+    f"nbgrader.server_extensions.{name}" for name in ("assignment_list", "course_list", "formgrader")
+)
 
 
 def prepare(root: Path = ROOT) -> list[str]:
-    """Make `work/` ready: missing lessons, the map, JupyterLab's first layout. Says what was copied or offered."""
+    """Make `work/` ready: lessons, the map, JupyterLab's first layout. Says what was copied or offered."""
     said = workspace.sync(root)
     workspace.write_map(progress.state(), root)
     layouts = root / "work" / WORKSPACES_NAME
     if not layouts.exists():
-        from jupyterlab_server.workspaces_handler import WorkspacesManager  # imports a whole server: once is enough
+        # Imports a whole server, so only where it is needed: the first time.
+        from jupyterlab_server.workspaces_handler import WorkspacesManager
 
         WorkspacesManager(str(layouts)).save("default", json.dumps(_first_layout()))
     return said
@@ -41,14 +44,14 @@ def command(arguments: Sequence[str], instructor: bool = False, root: Path = ROO
         # A layout of our own, as the user's default one may name files of other projects.
         f"--LabApp.workspaces_dir={root / 'work' / WORKSPACES_NAME}",
         f"--LabApp.default_url=/lab/tree/{workspace.MAP_NAME}",
-        *(f"--ServerApp.jpserver_extensions=nbgrader.server_extensions.{page}=False" for page in INSTRUCTOR_PAGES),
+        *(f"--ServerApp.jpserver_extensions={page}=False" for page in INSTRUCTOR_PAGES),
         *arguments,
     ]
 
 
 def start(arguments: Sequence[str], instructor: bool = False, root: Path = ROOT) -> int:
     """Run JupyterLab until it ends; on POSIX in place of this process, so that signals reach it directly."""
-    # nbgrader reads its configuration from the current folder; terminals and notebooks find `autograde` on PATH.
+    # nbgrader reads its configuration from the current folder; terminals find `autograde` on PATH.
     os.chdir(root)
     scripts = str(Path(sys.executable).parent)
     os.environ["PATH"] = scripts + os.pathsep + os.environ.get("PATH", "")
@@ -67,7 +70,7 @@ def _first_layout() -> dict:
         "data": {
             "layout-restorer:data": {
                 "main": {"dock": {"type": "tab-area", "currentIndex": 0, "widgets": [tab]}, "current": tab},
-                "left": {"collapsed": False, "visible": True, "current": "filebrowser", "widgets": ["filebrowser"]},
+                "left": {"collapsed": False, "current": "filebrowser", "widgets": ["filebrowser"]},
             },
             tab: {"data": {"path": workspace.MAP_NAME, "factory": "Markdown Preview"}},
         },

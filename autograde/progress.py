@@ -69,7 +69,7 @@ def next_hint(exercise: str, misconception: str, count: int) -> int:
 
 
 def _change(exercise: str, change: Callable[[dict], None]) -> None:
-    """Apply `change` to the entry of one exercise, read and written under a lock that other kernels respect."""
+    """Apply `change` to the entry of one exercise, under a lock that other kernels respect."""
     target = path()
     if os.environ.get("NBGRADER_EXECUTION"):  # a grader's run is nobody's progress
         change(_unsaved.setdefault(exercise, _blank()))
@@ -78,8 +78,9 @@ def _change(exercise: str, change: Callable[[dict], None]) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(target.with_name(target.name + ".lock"), timeout=SECONDS_FOR_LOCK):
             entries = _read_or_set_aside(target)
-            entry = entries[exercise] = _joined(entries.get(exercise, _blank()), _unsaved.get(exercise, _blank()))
-            change(entry)
+            saved, unsaved = (each.get(exercise, _blank()) for each in (entries, _unsaved))
+            entries[exercise] = _joined(saved, unsaved)
+            change(entries[exercise])
             content = {"version": 1, "exercises": entries}
             write_atomically(target, json.dumps(content, indent=1, sort_keys=True).encode())
             _unsaved.pop(exercise, None)
@@ -132,5 +133,5 @@ def _read_or_set_aside(target: Path) -> dict[str, dict]:
     except ValueError as error:
         aside = target.with_name(f"{target.name}.broken-{datetime.now():%Y%m%d-%H%M%S-%f}")
         target.rename(aside)
-        warnings.warn(f"your progress file was damaged ({error}); it is kept as {aside}, a new one begins", stacklevel=4)
+        warnings.warn(f"the progress file was damaged ({error}); it is kept as {aside}", stacklevel=4)
         return {}

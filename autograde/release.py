@@ -17,7 +17,7 @@ from autograde.course import LESSONS, ROOT, Lesson
 from autograde.workspace import write_atomically
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-CELL_METADATA = ("nbgrader", "tags")
+CELL_METADATA = ("nbgrader", "tags", "deletable", "editable")  # nbgrader locks the learner's cells with the last two
 OUTPUT_METADATA = ("image/png",)  # its display size
 # Cells with the first tag time, draw or show widgets. Their output is not kept, except a figure that stands beside an
 # explorer for readers without a kernel.

@@ -1,7 +1,7 @@
 """The learner's own copies of the lessons, in `work/`.
 
-A released lesson is copied there once and never again, so an update of the repository cannot touch an answer: a
-changed lesson is laid beside the copy, and only `reset`, after a backup, puts released cells into it.
+A released lesson is copied there once and never again, so an update of the repository cannot touch an answer:
+a changed lesson is laid beside the copy, and only `reset`, after a backup, puts released cells into it.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ from uuid import uuid4
 from autograde.course import LESSONS, ROOT, Lesson
 
 MAP_NAME = "course_map.md"
-RELEASED_NAME = ".released.json"  # which released file each copy was made from, and which updates were offered
+RELEASED_NAME = ".released.json"  # digests of the released files that each copy was made from or offered
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write `content` to `path` so that a reader, or a crash, finds the old file or the new one, never half of it."""
+    """Write `content` to `path`; a reader or a crash finds the old file or the new, never half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
@@ -38,7 +38,7 @@ def released(lesson: Lesson, root: Path = ROOT) -> Path:
 
 
 def sync(root: Path = ROOT, lessons: tuple[Lesson, ...] = LESSONS) -> list[str]:
-    """Copy missing lessons from `lessons/` to `work/` and lay changed ones beside the copy; say what was done."""
+    """Copy missing lessons from `lessons/` to `work/`, lay changed ones beside a copy; say what was done."""
     if not (root / "lessons").is_dir():
         raise FileNotFoundError(f"no folder lessons in {root}; run this inside a checkout of the course")
     origins = _read_origins(root)
@@ -71,7 +71,8 @@ def sync(root: Path = ROOT, lessons: tuple[Lesson, ...] = LESSONS) -> list[str]:
 def reset(lesson: Lesson, exercise: str | None = None, root: Path = ROOT) -> Path | None:
     """Restore the learner's copy of `lesson`, or its answer to `exercise` alone, from the released lesson.
 
-    Returns the backup of the copy as it was; None where there was no copy. KeyError for an exercise of another lesson.
+    Returns the backup of the copy as it was; None where there was no copy. A reset that cannot be done raises
+    KeyError (not an exercise of this lesson), FileNotFoundError or ValueError, and changes nothing.
     """
     source, copy = released(lesson, root), copy_of(lesson, root)
     if exercise is not None and exercise not in lesson.exercises:
@@ -92,12 +93,12 @@ def reset(lesson: Lesson, exercise: str | None = None, root: Path = ROOT) -> Pat
 
 
 def course_map(state: dict[str, dict], root: Path = ROOT, lessons: tuple[Lesson, ...] = LESSONS) -> str:
-    """The course map as Markdown: every lesson, what it is for, and how far `state` (of the progress file) is."""
+    """The course map as Markdown: each lesson, what it is for, how far `state` of the progress file is."""
     lines = [
         "# The KV cache, by hand",
         "",
-        "Each lesson is a notebook: predict, trace by hand, write one function, check it, then play with the explorer "
-        "that your own function drives. CPU and no downloads are enough.",
+        "Each lesson is a notebook: predict, trace by hand, write one function, check it, then play with the "
+        "explorer that your own function drives. A CPU is enough, and no weights are downloaded.",
         "",
         "| Lesson | Afterwards you can | Minutes | Needs | Your progress |",
         "|:---|:---|---:|:---|:---|",
@@ -107,7 +108,8 @@ def course_map(state: dict[str, dict], root: Path = ROOT, lessons: tuple[Lesson,
         link = f"[{number} · {lesson.title}]({lesson.slug}/{lesson.slug}.ipynb)"
         name = link if released(lesson, root).is_file() else f"{number} · {lesson.title}"
         needs = ", ".join(slug.partition("_")[0] for slug in lesson.needs) or "–"
-        lines.append(f"| {name} | {lesson.promise} | {lesson.minutes} | {needs} | {progress_of(lesson, state)} |")
+        done = progress_of(lesson, state)
+        lines.append(f"| {name} | {lesson.promise} | {lesson.minutes} | {needs} | {done} |")
     lines += [
         "",
         "## How this works",
@@ -117,20 +119,21 @@ def course_map(state: dict[str, dict], root: Path = ROOT, lessons: tuple[Lesson,
         "3. Run the **check** cell below it. It says at once what is right, or which case is not, and why.",
         '4. Stuck? Run `hint("name_of_the_exercise")` in a new cell; each call goes one step further.',
         "",
-        "These notebooks are your own copies, in the folder `work`. An update of the course never changes them: a new "
-        "version of a lesson is laid beside your copy, with `update` in its name.",
+        "These notebooks are your own copies, in the folder `work`. An update of the course never changes "
+        "them: a new version of a lesson is laid beside your copy, with `update` in its name.",
         "",
-        "To start afresh, type `autograde reset 02` (a whole lesson) or `autograde reset kv_bytes` (one exercise) in a "
-        "terminal (File → New → Terminal). The copy as it was is kept in the lesson's `backup` folder.",
+        "To start afresh, type `autograde reset 02` (a whole lesson) or `autograde reset kv_bytes` (one "
+        "exercise) in a terminal (File, New, Terminal). The copy as it was is kept in the lesson's `backup` "
+        "folder.",
         "",
-        "This page is written anew after every check; close it and open it again to see your latest progress.",
+        "This page is written anew after every check; close it and open it again to see your progress.",
         "",
     ]
     return "\n".join(lines)
 
 
 def progress_of(lesson: Lesson, state: dict[str, dict]) -> str:
-    """"3 of 7 exercises · 6 of 16 points", or that the lesson is done or not begun."""
+    """How far a lesson is: "3 of 7 exercises · 6 of 16 points", done, or not begun."""
     solved = [name for name in lesson.exercises if state.get(name, {}).get("solved")]
     tried = any(state.get(name, {}).get("attempts") for name in lesson.exercises)
     points = sum(lesson.exercises[name] for name in solved)
@@ -170,7 +173,7 @@ def _write_origins(root: Path, origins: dict[str, list[str]]) -> None:
 
 
 def _back_up(copy: Path) -> Path:
-    """Copy a notebook into its `backup` folder under the time of day; two backups in one second get two names."""
+    """Copy a notebook into its `backup` folder under the time; two backups in one second get two names."""
     folder = copy.parent / "backup"
     folder.mkdir(exist_ok=True)
     name = f"{copy.stem}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -198,13 +201,15 @@ def _is_answer_to(exercise: str, cell: dict) -> bool:
 
 
 def _with_answer_restored(copy: Path, source: Path, exercise: str) -> bytes:
-    """The learner's notebook with the released answer cell or cells of one exercise in place of the learner's."""
+    """The learner's notebook with the released answer cells of one exercise in place of the learner's."""
     import nbformat  # slow to import, and every check in a notebook imports this module for the course map
 
     try:
         notebook = nbformat.read(copy, as_version=4)
     except Exception as error:
-        raise ValueError(f"{copy} is not a readable notebook ({error}); reset the whole lesson instead") from error
+        raise ValueError(
+            f"{copy} is not a readable notebook ({error}); reset the whole lesson instead"
+        ) from error
     fresh = nbformat.read(source, as_version=4)
     if not any(_is_answer_to(exercise, cell) for cell in fresh.cells):
         raise ValueError(f"{source} has no answer cell for {exercise}; nothing was changed")
@@ -220,7 +225,7 @@ def _with_answer_restored(copy: Path, source: Path, exercise: str) -> bytes:
 
 
 def _place_before(cells: list[dict], followers: list[dict]) -> int:
-    """Where a deleted cell belongs: before the first of its released followers that is still there, else last."""
+    """Where a deleted cell belongs: before the first released follower that is still there, else last."""
     for follower in followers:
         for place, cell in enumerate(cells):
             if cell.get("id") == follower.get("id"):

@@ -144,7 +144,8 @@ class Table:
         lines = ["| id | statement | value | kind | how we know |", "|:--|:--|--:|:--|:--|"]
         for e in self.entries:
             how = f"`{e.expression}`<br>{e.source}" if e.expression else e.source
-            cells = (e.id, e.statement, e.figure, e.kind, how)
+            id = f'<span style="white-space: nowrap">{e.id}</span>'  # otherwise it breaks at its hyphens
+            cells = (id, e.statement, e.figure, e.kind, how)
             lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
         return "\n".join(lines)
 
@@ -187,12 +188,13 @@ _NOT_PROSE = re.compile(
 
 
 def uncited_figures(notebook) -> list[str]:
-    """The figures in a notebook's prose that nothing supports, each as "cell 3: 2.5 GiB" (cells count from 1).
+    """The figures in a notebook's prose that nothing supports, each as "cell 3: 2.5 GiB"; cells count from 1.
 
-    A figure is a number with a byte unit, a percent sign, × or a score unit, or one of three or more digits, or one
-    with a decimal point. It is supported by an entry cited in the same cell, as its value or as a number in its
-    expression, or by the output of a code cell of the notebook. Outputs that show ledger ids support nothing,
-    otherwise the evidence table would stand for every citation. `notebook` is an nbformat node or the same as dicts.
+    A figure is a number with a byte unit, a percent sign, × or a score unit, or one of three or more digits,
+    or one with a decimal point. It is supported by an entry cited in the same cell, as its value or as a
+    number in its expression, or by the output of a code cell of the notebook. Outputs that show ledger ids
+    support nothing, otherwise the evidence table would stand for every citation. `notebook` is an nbformat
+    node or plain dicts.
     """
     shown = _shown_numbers(notebook)
     found = []

@@ -26,7 +26,8 @@ class Gpu:
     source: str
 
     @property
-    def nominal_memory_bytes(self) -> int:
+    def memory_bytes(self) -> int:
+        """Nominal memory in bytes, taking the printed GB as 10^9."""
         return self.memory_gb * GB
 
 

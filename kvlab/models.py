@@ -1,7 +1,8 @@
 """Presets: the attention shapes of published models, read from data/models.csv.
 
-A preset states what a configuration says (its `source`), so that a formula can be tried on real models. Which rows the
-plain byte formula covers is `full_attention`: windowed, latent (MLA) and recurrent models need more than it.
+A preset states what a configuration says (its `source`), so that a formula can be tried on real models. The
+plain byte formula covers the rows with `full_attention`; windowed, latent (MLA) and recurrent models need
+more than it.
 """
 
 import csv

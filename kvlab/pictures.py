@@ -1,4 +1,4 @@
-"""How a figure reaches the page: crisp, with alternative text, the same bytes each time, and never as a trace."""
+"""How a figure reaches the page: crisp, with alternative text, the same bytes each time, never as a trace."""
 
 import base64
 import io
@@ -21,25 +21,27 @@ class Picture:
         self.alt = alt
 
     def png(self) -> bytes:
-        """The figure as PNG, at twice its CSS size. Carries no date and no version, so equal data give equal bytes."""
+        """The figure as PNG at twice its CSS size, without date or version: equal data give equal bytes."""
         self.figure.set_dpi(CSS_DPI * SCALE)
         canvas = FigureCanvasAgg(self.figure)
         canvas.draw()
         image = Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba()).convert("RGB")
         file = io.BytesIO()
         # A palette keeps the stored notebooks small: these plots use few colours.
-        image.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(file, "png", optimize=True)
+        image = image.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        image.save(file, "png", optimize=True)
         return file.getvalue()
 
     def __repr__(self) -> str:
         return self.alt
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        """HTML carries the alternative text; the bare PNG is for viewers that do not trust a notebook's HTML."""
+        """HTML carries the alternative text; the bare PNG serves viewers that do not trust HTML."""
         png = base64.b64encode(self.png()).decode()
         width, height = (round(inches * CSS_DPI) for inches in self.figure.get_size_inches())
         style = "max-width: 100%; height: auto; border-radius: 4px"
-        html = f'<img alt="{escape(self.alt)}" width="{width}" style="{style}" src="data:image/png;base64,{png}">'
+        source = f"data:image/png;base64,{png}"
+        html = f'<img alt="{escape(self.alt)}" width="{width}" style="{style}" src="{source}">'
         data = {"text/html": html, "image/png": png, "text/plain": self.alt}
         return data, {"image/png": {"width": width, "height": height}}
 
@@ -47,7 +49,7 @@ class Picture:
 class when_written:
     """`with when_written("kv_bytes"):` draws from a learner's function that may be unfinished or wrong.
 
-    Whatever goes wrong inside becomes one plain line on stdout; nothing reaches stderr, and the notebook goes on.
+    Whatever goes wrong inside becomes one plain line on stdout; nothing reaches stderr; the notebook goes on.
     """
 
     def __init__(self, name: str):

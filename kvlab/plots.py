@@ -1,7 +1,8 @@
 """Data in, picture out. No plot computes anything about caches: it draws the numbers it is given.
 
-Colours are Okabe and Ito's, which remain distinct in every common form of colour blindness; what a colour says, a
-label, marker or hatch says too. The paper is opaque and light, so that a plot reads the same in a dark theme.
+Colours are Okabe and Ito's, which remain distinct in every common form of colour blindness; what a colour
+says, a label, marker or hatch says too. The paper is opaque and light, so that a plot reads the same in a
+dark theme.
 """
 
 from matplotlib import rc_context
@@ -54,14 +55,16 @@ def byte_label(n_bytes, _position=None) -> str:
 
 
 def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None) -> Picture:
-    """Every element of a small cache as one cell: a row for each layer, K beside V, one block for each KV head.
+    """Every element of a small cache as one cell: a row for each layer, K beside V, a block for each KV head.
 
     `counted` is the learner's own number of elements; it is printed beside the number of cells drawn.
     ValueError when there are more than 2000 cells.
     """
-    blocks = [f"request {r}, head {h}" if batch > 1 else f"head {h}" for r in range(batch) for h in range(num_kv_heads)]
+    blocks = [f"head {head}" for head in range(num_kv_heads)]
+    if batch > 1:
+        blocks = [f"request {request}, {block}" for request in range(batch) for block in blocks]
     if num_layers * 2 * len(blocks) * tokens * head_dim > MOST_CELLS:
-        raise ValueError(f"cache_cells: wanted at most {MOST_CELLS} cells, so that they can be counted by eye")
+        raise ValueError(f"cache_cells: wanted at most {MOST_CELLS} cells, which can be counted by eye")
     half = len(blocks) * (head_dim + 1) + 1  # cells across K or V, gaps included
     across, down = 2 * half - 2, num_layers * (tokens + 1) - 1
     cell = min(6.4 / across, 0.26)  # inches
@@ -69,14 +72,15 @@ def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None)
     drawn = 0
     for layer in range(num_layers):
         top = layer * (tokens + 1)
-        ax.annotate(f"layer {layer}", (0, top + tokens / 2), (-8, 0), textcoords="offset points", ha="right", va="center")
+        beside = {"textcoords": "offset points", "ha": "right", "va": "center"}
+        ax.annotate(f"layer {layer}", (0, top + tokens / 2), (-8, 0), **beside)
         for left, colour, name in ((0, BLUE, "K"), (half, ORANGE, "V")):
             if layer == 0:
                 above = {"textcoords": "offset points", "ha": "left", "va": "bottom"}
                 ax.annotate(name, (left, 0), (0, 16), weight="bold", **above)
             for place, block in enumerate(blocks):
                 x = left + place * (head_dim + 1)
-                if layer == 0 and head_dim * cell > 0.08 * len(block):  # only where the label is narrower than the block
+                if layer == 0 and head_dim * cell > 0.08 * len(block):  # inches: the label fits its block
                     ax.annotate(block, (x, 0), (0, 3), fontsize=9, color=SOFT, **above)
                 for token in range(tokens):
                     for element in range(head_dim):
@@ -91,21 +95,32 @@ def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None)
     if counted is not None:
         title += f" · {counted:,} counted by you: " + ("the same" if counted == drawn else "not the same")
     fig.suptitle(title, fontsize=11)
-    key = f"One cell is one element. One block is one KV head: {tokens} high (tokens), {head_dim} wide (head_dim)."
+    key = (
+        f"One cell is one element, one block one KV head: {tokens} high (tokens), {head_dim} wide (head_dim)."
+    )
     fig.supxlabel(key, fontsize=9, color=SOFT)
-    return Picture(fig, f"The cells of a cache; layers: {num_layers}; blocks in each of K and V: {len(blocks)}. {title}.")
+    alt = f"The cells of a cache; layers: {num_layers}; blocks in each of K and V: {len(blocks)}. {title}."
+    return Picture(fig, alt)
 
 
 def bytes_by_tokens(series, limit_bytes=None, limit_label=None) -> Picture:
     """Lines of bytes against tokens, both axes logarithmic.
 
-    `series` maps a label to (tokens, bytes) pairs; points at 0 have no place on a logarithmic axis and are left out.
-    `limit_bytes` draws a horizontal line, for instance a device's nominal memory.
+    `series` maps a label to (tokens, bytes) pairs; a point at 0 has no place on a logarithmic axis and is
+    left out. `limit_bytes` draws a horizontal line, for instance a device's nominal memory.
     """
     fig, ax = _figure(7.4, 4.0)
     for (label, points), (colour, marker, dash) in zip(series.items(), SERIES, strict=False):
-        xs, ys = zip(*((float(x), float(y)) for x, y in points if x > 0 and y > 0), strict=True)
-        ax.plot(xs, ys, color=colour, marker=marker, linestyle=dash, markersize=5, label=label)
+        drawn = [(float(x), float(y)) for x, y in points if x > 0 and y > 0]
+        ax.plot(
+            [x for x, _ in drawn],
+            [y for _, y in drawn],
+            color=colour,
+            marker=marker,
+            linestyle=dash,
+            markersize=5,
+            label=label,
+        )
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda tokens, _: f"{tokens:,.0f}"))
@@ -130,7 +145,9 @@ def bytes_by_tokens(series, limit_bytes=None, limit_label=None) -> Picture:
     alt = "Cache bytes against stored tokens for " + ", ".join(
         f"{label} (up to {byte_label(float(max(y for _, y in points)))})" for label, points in series.items()
     )
-    return Picture(fig, alt + (f", against {limit_label or show_bytes(limit_bytes)}." if limit_bytes else "."))
+    if limit_bytes is not None:
+        alt += f", against {limit_label or show_bytes(limit_bytes)}"
+    return Picture(fig, alt + ".")
 
 
 def capacity_lines(rows, limit_bytes=None, limit_label=None) -> Picture:
@@ -148,8 +165,9 @@ def request_bars(lengths, stored, padded) -> Picture:
     """
     fig, ax = _figure(7.4, 3.4)
     places = range(len(lengths))
-    ax.bar(places, [float(n) for n in padded], 0.66, fill=False, edgecolor=SOFT, hatch="///", lw=1, label="padded")
-    ax.bar(places, [float(n) for n in stored], 0.66, color=BLUE, label="stored")
+    hollow = {"fill": False, "edgecolor": SOFT, "hatch": "///"}
+    ax.bar(places, [float(n) for n in padded], 0.66, label="padded", **hollow)
+    ax.bar(places, [float(n) for n in stored], 0.66, label="stored", color=BLUE)
     ax.set_xticks(places, [f"{n:,}" for n in lengths])
     ax.set_xlabel("request, by its stored tokens")
     ax.set_ylabel("bytes")
@@ -158,7 +176,7 @@ def request_bars(lengths, stored, padded) -> Picture:
     ax.yaxis.set_major_formatter(FuncFormatter(byte_label))
     ax.set_title(f"stored {show_bytes(sum(stored))} · padded {show_bytes(sum(padded))}", fontsize=11)
     fig.legend(loc="outside lower center", ncols=2, frameon=False)
-    alt = f"{len(lengths)} requests: stored {show_bytes(sum(stored))}, padded to the longest {show_bytes(sum(padded))}."
+    alt = f"{len(lengths)} requests: stored {show_bytes(sum(stored))}, padded {show_bytes(sum(padded))}."
     return Picture(fig, alt)
 
 
@@ -170,8 +188,9 @@ def unit_gap(readings) -> Picture:
         ax.plot((gib, gb), (place, place), color=SOFT, linewidth=2, zorder=1)
         ax.scatter(gib, place, color=BLUE, marker="o", s=50, zorder=2, label="in GiB" if place == 0 else None)
         ax.scatter(gb, place, color=ORANGE, marker="s", s=50, zorder=2, label="in GB" if place == 0 else None)
-        ax.annotate(f"{gib:,.4g} GiB", (gib, place), (-9, 0), textcoords="offset points", ha="right", va="center")
-        ax.annotate(f"{gb:,.4g} GB", (gb, place), (9, 0), textcoords="offset points", ha="left", va="center")
+        beside = {"textcoords": "offset points", "va": "center"}
+        ax.annotate(f"{gib:,.4g} GiB", (gib, place), (-9, 0), ha="right", **beside)
+        ax.annotate(f"{gb:,.4g} GB", (gb, place), (9, 0), ha="left", **beside)
     largest = max(float(units["GB"]) for units in readings.values())
     ax.set_xlim(-0.22 * largest, 1.22 * largest)  # room for the numbers beside the marks
     ax.xaxis.set_major_locator(MaxNLocator(6))
@@ -180,7 +199,8 @@ def unit_gap(readings) -> Picture:
     ax.set_yticks(range(len(readings)), readings)
     ax.set_xlabel("the number read, in GB or GiB")
     fig.legend(loc="outside upper right", ncols=2, frameon=False)
-    alt = "; ".join(f"{k}: {float(u['GB']):,.4g} GB is {float(u['GiB']):,.4g} GiB" for k, u in readings.items())
+    said = {label: (float(units["GB"]), float(units["GiB"])) for label, units in readings.items()}
+    alt = "; ".join(f"{label}: {gb:,.4g} GB is {gib:,.4g} GiB" for label, (gb, gib) in said.items())
     return Picture(fig, alt + ".")
 
 
@@ -212,7 +232,7 @@ def tokens_that_fit(points) -> Picture:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
     ax.set_xlabel("budget in bytes")
     ax.set_ylabel("tokens that fit")
-    alt = f"Tokens that fit grow in whole steps, to {max(tokens):,.0f} at a budget of {byte_label(max(budgets))}."
+    alt = f"Tokens that fit, in whole steps up to {max(tokens):,.0f} for {byte_label(max(budgets))}."
     return Picture(fig, alt)
 
 

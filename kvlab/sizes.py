@@ -1,16 +1,16 @@
 """Byte formulas of a full-attention KV cache: whole numbers in, exact whole numbers out.
 
 Units and element sizes live here and nowhere else. Elements are measured in *bits*, so that four-bit payloads
-stay exact; an odd total of bits rounds up to a byte once, at the end. All of these count the *payload*: what an
-allocator adds (pages, scales, padding) is another number.
+stay exact; an odd total of bits rounds up to a byte once, at the end. All of these count the *payload*: what
+an allocator adds (pages, scales, padding) is another number.
 
 Words: `num_layers` attention layers, `batch` requests, `tokens` stored per request, `num_kv_heads` KV heads,
 `head_dim` elements per head. A `card` is a mapping with the keys num_hidden_layers, num_attention_heads,
 num_key_value_heads and head_dim; other keys (hidden_size among them) are carried along and never used.
 
-Every function refuses what is not a whole number in range: TypeError for a bool, float or str, ValueError for a
-number that is too small or a name that is unknown. NumPy integers are taken and become Python ints, which do not
-overflow.
+Every function refuses what is not a whole number in range: TypeError for a bool, float or str, ValueError for
+a number that is too small or a name that is unknown. NumPy integers are taken and become Python ints, which
+do not overflow.
 """
 
 import operator
@@ -25,9 +25,10 @@ VARIANTS = ("MHA", "GQA", "MQA")
 
 
 def kv_elements(num_layers, batch, tokens, num_kv_heads, head_dim) -> int:
-    """Elements of a cache of logical shape [num_layers, 2, batch, tokens, num_kv_heads, head_dim]; the 2 is K and V.
+    """Elements of a cache of logical shape [num_layers, 2, batch, tokens, num_kv_heads, head_dim].
 
-    `tokens` may be 0, the others are at least 1. Source: arXiv 2211.05102 (Pope et al.).
+    The 2 stands for K and V. `tokens` may be 0, the others are at least 1. Source: Pope et al., arXiv
+    2211.05102.
     """
     return (
         2
@@ -63,8 +64,8 @@ def bytes_per_token(card, bits_per_element) -> int:
 def capacity_table(card, contexts, variants=VARIANTS, bits_per_element=16) -> list[dict]:
     """Rows {"variant", "tokens", "bytes"} for one request, variant-major, both in the order given.
 
-    MHA stores a KV head for each query head, GQA as many as the card says, MQA one. `contexts` are token counts.
-    ValueError on an unknown variant.
+    MHA stores a KV head for each query head, GQA as many as the card says, MQA one. `contexts` are token
+    counts. ValueError on an unknown variant.
     """
     layers, heads, kv_heads, head_dim = _shape(card)
     stored_heads = {"MHA": heads, "GQA": kv_heads, "MQA": 1}
@@ -92,14 +93,14 @@ def weight_bytes(num_params, bits) -> int:
 
 
 def as_units(n_bytes) -> dict[str, Fraction]:
-    """`n_bytes` read in GB and MB (powers of ten) and in GiB, MiB and KiB (powers of two), as exact fractions."""
+    """`n_bytes` read in GB and MB (powers of ten) and in GiB, MiB and KiB (powers of two), exactly."""
     n_bytes = whole("n_bytes", n_bytes, at_least=0)
     units = {"GB": GB, "GiB": GIB, "MB": MB, "MiB": MIB, "KiB": KIB}
     return {name: Fraction(n_bytes, unit) for name, unit in units.items()}
 
 
 def dtype_bits(dtype) -> int:
-    """Bits per element of the element type called `dtype`, for example "BF16". ValueError names the known ones."""
+    """Bits per element of the type called `dtype`, for example "BF16". ValueError names the known ones."""
     return BITS_PER_ELEMENT[_known("dtype", dtype, BITS_PER_ELEMENT)]
 
 
@@ -114,7 +115,7 @@ def show_bytes(n_bytes) -> str:
 
 
 def show_number(value) -> str:
-    """A non-negative int or Fraction in decimal: exact within five decimal places, otherwise "≈" and four digits."""
+    """A non-negative number in decimal: exact within five decimal places, otherwise "≈" and four digits."""
     value = Fraction(value)
     if (value * 10**5).denominator == 1:
         return _decimal(value, 5)
@@ -125,7 +126,7 @@ def show_number(value) -> str:
 
 
 def whole(name: str, value, at_least: int = 1) -> int:
-    """`value` as a Python int; TypeError or ValueError says which argument it is, what came and what was wanted."""
+    """`value` as a Python int; TypeError or ValueError names the argument, what came and what was wanted."""
     wanted = f"{name}: wanted a whole number of at least {at_least}, got {value!r}"
     if isinstance(value, bool):
         raise TypeError(f"{wanted} (bool)")

@@ -2,10 +2,19 @@
 
 import io
 
+import ipywidgets
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
+from traitlets import Unicode
 
 from kvlab.pictures import CSS_DPI, SCALE
+
+
+class DescribedImage(ipywidgets.Image):
+    """An image that says in words what it shows: `tooltip` becomes the accessible name of the `<img>`."""
+
+    # ipywidgets' front end shows a tooltip only beside an empty description, and fails where there is none.
+    description = Unicode("").tag(sync=True)
 
 
 class Blitter:
@@ -33,5 +42,7 @@ class Blitter:
         size = self.canvas.get_width_height()
         image = Image.frombuffer("RGBA", size, self.canvas.buffer_rgba()).convert("RGB")
         file = io.BytesIO()
-        image.save(file, "png", compress_level=1)  # the picture travels once and is not kept: speed before size
+        image.save(
+            file, "png", compress_level=1
+        )  # the picture travels once and is not kept: speed before size
         return file.getvalue()

@@ -1,4 +1,4 @@
-"""Explorer of lesson 02: from the shape of a model to the exact bytes of its cache, and to what fits on a device.
+"""Explorer of lesson 02: from the shape of a model to the exact bytes of its cache, and to what fits.
 
 `reading` is the arithmetic, `explore` the controls, `static_figure` the picture for a page without controls.
 """
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import plots, sizes
-from kvlab.explorers.blit import Blitter
+from kvlab.explorers.blit import Blitter, DescribedImage
 from kvlab.gpus import gpus
 from kvlab.models import presets
 from kvlab.pictures import CSS_DPI, Picture
@@ -70,7 +70,7 @@ class Reading:
 
 
 def reading(setting: Setting, kv_bytes=None) -> Reading:
-    """What `setting` costs, computed by the learner's `kv_bytes` when it is right here, otherwise by the library.
+    """What `setting` costs, by the learner's `kv_bytes` where it is right, otherwise by the library.
 
     TypeError or ValueError on a setting that has no answer, in the words of `kvlab.sizes`.
     """
@@ -97,20 +97,22 @@ def reading(setting: Setting, kv_bytes=None) -> Reading:
         variants={variant: answers[variant] for variant in stored_heads},
         stored_heads=stored_heads,
         gpu=setting.gpu,
-        gpu_bytes=gpus()[setting.gpu].nominal_memory_bytes,
+        gpu_bytes=gpus()[setting.gpu].memory_bytes,
         computed_by=computed_by,
     )
 
 
 def _from_learner(kv_bytes, calls: dict, answers: dict) -> tuple[dict, str]:
-    """The learner's answers where all agree with the library's, and the sentence that says whose are shown."""
+    """The learner's answers where all agree with the library's, and a sentence that says whose are shown."""
     unwritten = "computed by the library until yours is written"
     if kv_bytes is None:
         return answers, unwritten
     theirs = {}
     for name, call in calls.items():
         try:
-            with contextlib.redirect_stdout(io.StringIO()):  # a print for debugging has no place in the widget
+            with contextlib.redirect_stdout(
+                io.StringIO()
+            ):  # a print for debugging has no place in the widget
                 theirs[name] = kv_bytes(*call)
         except NotImplementedError:
             return answers, unwritten
@@ -120,7 +122,8 @@ def _from_learner(kv_bytes, calls: dict, answers: dict) -> tuple[dict, str]:
         if not _is_whole(theirs[name]) or theirs[name] != answers[name]:
             given = f"{theirs[name]:,}" if _is_whole(theirs[name]) else f"{theirs[name]!r}"
             where = f"kv_bytes{call}" if name != "total" else "here"
-            return answers, f"your kv_bytes gives {given} {where}, the library {answers[name]:,}: showing the library's"
+            difference = f"your kv_bytes gives {given} {where}, the library {answers[name]:,}"
+            return answers, f"{difference}: showing the library's"
     return {name: int(value) for name, value in theirs.items()}, "computed by your kv_bytes"
 
 
@@ -133,8 +136,13 @@ def _is_whole(value) -> bool:
 
 
 def parse_count(name: str, text: str, at_least: int = 1) -> int:
-    """A whole number typed by a person, exactly: "131072", "131,072", "131_072", "1e15". ValueError says what is wrong."""
-    wanted = f"{name}: wanted a whole number of at least {at_least}, such as 131,072 or 1e15, got {text!r}"
+    """A whole number typed by a person, exactly: "131072", "131,072", "131_072" or "1e15".
+
+    ValueError says what came and what was wanted.
+    """
+    wanted = (
+        f"{name}: wanted a whole number of at least {at_least}, such as 131,072 or 1e15, got {text[:40]!r}"
+    )
     plain = text.strip()
     if re.fullmatch(r"[+-]?\d{1,3}([,_ ]\d{3})+", plain):
         plain = re.sub(r"[,_ ]", "", plain)
@@ -142,19 +150,19 @@ def parse_count(name: str, text: str, at_least: int = 1) -> int:
         raise ValueError(wanted)
     number = Decimal(plain)
     if abs(number) >= 10**MOST_DIGITS:
-        raise ValueError(f"{name}: wanted at most {MOST_DIGITS} digits, got {text!r}")
+        raise ValueError(f"{name}: wanted at most {MOST_DIGITS} digits, got {text[:40]!r}")
     if number != int(number):
         raise ValueError(wanted)
     return sizes.whole(name, int(number), at_least)
 
 
 class Chart:
-    """The picture: MHA, GQA and MQA totals on a byte axis that never moves, and the device's memory as a line."""
+    """The picture: MHA, GQA and MQA totals on a byte axis that never moves, the device's memory as a line."""
 
     def __init__(self):
         with rc_context(plots.STYLE):
-            self.figure = Figure((7.6, 2.5), dpi=CSS_DPI)
-            ax = self.figure.add_axes((0.15, 0.235, 0.60, 0.615))
+            self.figure = Figure((5.4, 2.6), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+            ax = self.figure.add_axes((0.21, 0.225, 0.53, 0.64))
         self.axes = ax
         ax.set_xscale("log", base=2)
         ax.set_xlim(LOWEST, HIGHEST)
@@ -169,10 +177,16 @@ class Chart:
         self.names, self.stems, self.dots, self.values = [], [], [], []
         outside = ax.get_yaxis_transform()  # x as a fraction of the axes, y in rows
         for row, (colour, marker) in enumerate(((plots.BLUE, "o"), (plots.GREEN, "s"), (plots.PINK, "D"))):
-            self.names.append(ax.text(-0.02, row, "", transform=outside, ha="right", va="center", linespacing=1.1))
+            self.names.append(
+                ax.text(-0.02, row, "", transform=outside, ha="right", va="center", linespacing=1.1)
+            )
             self.stems += ax.plot([], [], color=colour, linewidth=1.2)
-            self.dots += ax.plot([], [], color=colour, marker=marker, markersize=9, linestyle="", clip_on=False)
-            self.values.append(ax.text(1.03, row, "", transform=outside, ha="left", va="center", linespacing=1.1))
+            self.dots += ax.plot(
+                [], [], color=colour, marker=marker, markersize=9, linestyle="", clip_on=False
+            )
+            self.values.append(
+                ax.text(1.05, row, "", transform=outside, ha="left", va="center", linespacing=1.1)
+            )
 
     @property
     def moving(self):
@@ -206,10 +220,11 @@ def describe(reading: Reading) -> str:
         f"{variant} {_axis_value(total)}, {'fits' if reading.fits(variant) else 'does not fit'}"
         for variant, total in reading.variants.items()
     ]
-    return f"Whole batch beside {reading.gpu} with {reading.gpu_bytes // sizes.GB} GB nominal: {'; '.join(parts)}."
+    device = f"{reading.gpu} with {reading.gpu_bytes // sizes.GB} GB nominal"
+    return f"Whole batch beside {device}: {'; '.join(parts)}."
 
 
-def static_figure(kv_bytes=None, setting: Setting = Setting()) -> Picture:  # noqa: B008  (frozen)
+def static_figure(kv_bytes=None, setting: Setting = Setting()) -> Picture:
     """The explorer's picture at its first setting, for a page that cannot run it."""
     chart, now = Chart(), reading(setting, kv_bytes)
     chart.set(now)
@@ -222,7 +237,7 @@ def explore(kv_bytes=None) -> "Explorer":
 
 
 class Explorer(widgets.VBox):
-    """Controls, the exact numbers as text, and the picture; `redraws` counts how often the picture was drawn."""
+    """Controls, the exact numbers as text, and the picture; `redraws` counts how often it was drawn."""
 
     def __init__(self, kv_bytes=None):
         self.kv_bytes = kv_bytes
@@ -235,14 +250,18 @@ class Explorer(widgets.VBox):
             "num_key_value_heads": _slider("KV heads", start.num_key_value_heads, 128, "kv-kv-heads"),
             "head_dim": _slider("head width", start.head_dim, 256, "kv-head-dim"),
         }
-        self.preset = _dropdown("model", [CUSTOM, *presets(full_attention_only=True)], "Llama-3-8B", "kv-preset")
+        self.preset = _dropdown(
+            "model", [CUSTOM, *presets(full_attention_only=True)], "Llama-3-8B", "kv-preset"
+        )
         self.dtype = _dropdown("element", list(sizes.BITS_PER_ELEMENT), start.dtype, "kv-dtype")
         self.gpu = _dropdown("GPU", list(gpus()), start.gpu, "kv-gpu")
         self.tokens = _text("tokens", start.tokens, "kv-tokens")
         self.batch = _text("requests", start.batch, "kv-batch")
         self.text = widgets.HTML()
         self.text.add_class("kv-reading")
-        self.picture = widgets.Image(format="png", layout={"width": "100%", "max_width": "760px", "height": "auto"})
+        self.picture = DescribedImage(
+            format="png", layout={"width": "100%", "max_width": "540px", "height": "auto"}
+        )
         self.picture.add_class("kv-picture")
         self._chart = Chart()
         self._blitter = Blitter(self._chart.figure, self._chart.moving)
@@ -253,7 +272,8 @@ class Explorer(widgets.VBox):
         for control in (self.dtype, self.gpu, self.tokens, self.batch):
             control.observe(self._redraw, "value")
         controls = (self.preset, self.gpu, *self.shape.values(), self.tokens, self.batch, self.dtype)
-        board = widgets.Box(controls, layout={"flex_flow": "row wrap", "max_width": "760px"})
+        columns = "repeat(auto-fit, minmax(min(320px, 100%), 1fr))"  # one column where two would be cramped
+        board = widgets.GridBox(controls, layout={"grid_template_columns": columns, "max_width": "760px"})
         super().__init__((board, self.text, self.picture), layout={"overflow": "hidden"})
         self._redraw()
 
@@ -291,11 +311,12 @@ class Explorer(widgets.VBox):
 
     def _redraw(self, _change=None) -> None:
         try:
-            now = reading(self.setting(), self.kv_bytes)
+            setting = self.setting()
+            now = reading(setting, self.kv_bytes)
         except (TypeError, ValueError) as problem:
             self.text.value = _page(self._last, str(problem))
             return
-        self._last = (self.setting(), now)
+        self._last = (setting, now)
         self._chart.set(now)
         self.picture.value = self._blitter.png()
         self.picture.tooltip = describe(now)
@@ -305,39 +326,51 @@ class Explorer(widgets.VBox):
 
 def _page(last, problem: str = "") -> str:
     """The reading as HTML, in JupyterLab's own colours so that it follows the theme."""
-    if last is None:
-        return f'<div class="kv-problem" role="alert">{escape(problem)}</div>'
     setting, now = last
-    rows = (
-        ("one token", now.per_token),
-        (f"one request of {setting.tokens:,}", now.per_request),
-        (f"all requests: {setting.batch:,}", now.total),
-    )
-    cells = "".join(
-        f"<tr><th scope=row>{name}</th><td>{n:,} B</td>"
-        f"<td>{_short(n, sizes.GB)} GB</td><td>{_short(n, sizes.GIB)} GiB</td></tr>"
-        for name, n in rows
-    )
     fit = "fits in" if now.fits() else "does not fit in"
-    sentence = f"The cache alone {fit} the {now.gpu_bytes:,} B (nominal) of one {now.gpu}."
-    warning = f'<p class="kv-problem" role="alert">{escape(problem)} Still shown: the last setting.</p>' if problem else ""
-    return (
-        f'{STYLE}<div role="status" aria-live="polite">{warning}<table>{cells}</table>'
-        f"<p>{escape(sentence)}<br><small>{escape(now.computed_by[:1].upper() + now.computed_by[1:])}.</small></p></div>"
+    rows = (
+        ("one token", _number(now.per_token, "B")),
+        ("one request", f"{_number(now.per_request, 'B')} {_count(setting.tokens, 'token')}"),
+        ("all requests", f"{_number(now.total, 'B')} {_count(setting.batch, 'request')}"),
+        ("the same", f"{_number(now.gb, 'GB')} {_number(now.gib, 'GiB')}"),
+        ("on the GPU", f"the cache alone {fit} the {_number(now.gpu_bytes, 'B')} (nominal) of one {now.gpu}"),
     )
+    facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
+    if problem:
+        note = (
+            f'<span class="kv-problem">{escape(_in_labels(problem))}.</span> Still shown: the last setting.'
+        )
+    else:
+        note = escape(now.computed_by[:1].upper() + now.computed_by[1:] + ".")
+    return f'{STYLE}<div role="status" aria-live="polite"><dl>{facts}</dl><p>{note}</p></div>'
 
 
-def _short(n_bytes: int, unit: int) -> str:
-    return sizes.show_number(Fraction(n_bytes, unit))
+def _number(value, unit: str) -> str:
+    return f"<span>{sizes.show_number(value)} {unit}</span>"
 
 
+def _count(number: int, noun: str) -> str:
+    return f"<span>{number:,} {noun}{'' if number == 1 else 's'}</span>"
+
+
+def _in_labels(problem: str) -> str:
+    """A sentence of `kvlab.sizes` in the words that the controls use."""
+    labels = {"num_key_value_heads": "KV heads", "num_attention_heads": "query heads"}
+    for name, label in labels.items():
+        problem = problem.replace(name, label)
+    return problem
+
+
+# The note has room for two lines, so that a sentence about a bad value moves nothing below it.
 STYLE = """<style>
-.kv-reading { max-width: 760px; line-height: 1.5; }
-.kv-reading table { border-collapse: collapse; width: 100%; color: var(--jp-ui-font-color1, inherit); }
-.kv-reading th { text-align: left; font-weight: normal; }
-.kv-reading td { text-align: right; font-variant-numeric: tabular-nums; }
-.kv-reading th, .kv-reading td { padding: 2px 10px 2px 0; overflow-wrap: anywhere; }
-.kv-reading p { margin: 4px 0; }
+.kv-reading .widget-html-content, .kv-reading { line-height: 1.5; max-width: 760px; }
+.kv-reading dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 16px; }
+.kv-reading dl { margin: 6px 0; }
+.kv-reading dt, .kv-reading dd { margin: 0; overflow-wrap: break-word; }
+.kv-reading dt { float: none; width: auto; font-weight: normal; color: var(--jp-ui-font-color2, inherit); }
+.kv-reading dd span { display: inline-block; max-width: 100%; font-variant-numeric: tabular-nums; }
+.kv-reading dd span + span::before { content: "· "; white-space: pre; margin-left: 0.3em; }
+.kv-reading p { margin: 4px 0; min-height: 3em; }
 .kv-reading .kv-problem { color: var(--jp-error-color1, #b3261e); font-weight: 600; }
 </style>"""
 
@@ -346,7 +379,7 @@ def _control(kind, label: str, css: str, **options):
     control = kind(
         description=label,
         style={"description_width": "86px"},
-        layout={"flex": "1 1 340px", "min_width": "0"},
+        layout={"width": "auto"},
         **options,
     )
     control.add_class(css)

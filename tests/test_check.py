@@ -1,0 +1,153 @@
+"""What a learner meets: one line when right, the whole feedback when wrong, and no trace of the checker."""
+
+import json
+
+import pytest
+
+from autograde import check as module
+from autograde.check import CheckFailed, check, hint
+
+RIGHT = "def kv_elements(l, b, t, h, d):\n    return 2 * l * b * t * h * d\n"
+NO_TWO = "def kv_elements(l, b, t, h, d):\n    return l * b * t * h * d\n"
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOGRADE_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    monkeypatch.setattr(module, "_verdicts", {})
+    return tmp_path / "progress.json"
+
+
+def in_notebook(source, name="kv_elements"):
+    """Run a cell, then its check, in one namespace, as a notebook does."""
+    namespace = {"check": check}
+    exec(source, namespace)
+    exec(f"result = check({name!r})", namespace)
+    return namespace["result"]
+
+
+def failure(source, name="kv_elements") -> CheckFailed:
+    with pytest.raises(CheckFailed) as caught:
+        in_notebook(source, name)
+    return caught.value
+
+
+def test_a_right_answer_is_one_line_on_stdout_and_returns_none(capsys):
+    assert in_notebook(RIGHT) is None
+    out, err = capsys.readouterr()
+    assert (out.count("\n"), err) == (1, "")
+    assert "✓" in out and "5 cases · 2 points" in out
+
+
+def test_a_missing_name_and_a_stub_are_not_done_yet():
+    assert failure("").verdict.status == "not done"
+    assert failure("def kv_elements(*sizes):\n    raise NotImplementedError").verdict.status == "not done"
+
+
+def test_a_wrong_answer_shows_case_inputs_both_values_the_question_and_the_way_on():
+    text = str(failure(NO_TWO))
+    for part in ("case 1 of 5", "num_layers", "= 3", "yours", "48", "expected", "96", "?", 'hint("kv_elements")'):
+        assert part in text
+
+
+def test_the_failure_is_an_assertion_that_shows_the_feedback_alone():
+    error = failure(NO_TWO)
+    assert isinstance(error, AssertionError)
+    shown = "\n".join(error._render_traceback_())
+    assert "Traceback" not in shown and "autograde/" not in shown
+    assert "expected" in shown
+
+
+def test_the_learners_own_line_is_shown():
+    error = failure("def kv_elements(l, b, t, h, d):\n    return l / 0\n")
+    assert "ZeroDivisionError" in str(error)
+    assert "your line 2" in str(error)
+
+
+def test_prints_of_a_right_answer_are_replayed_on_stdout(capsys):
+    in_notebook(RIGHT.replace("return", "print('hello'); import warnings; warnings.warn('careful'); return"))
+    out, err = capsys.readouterr()
+    assert "hello" in out and "careful" in out and err == ""
+
+
+@pytest.mark.parametrize("thing", ["5", "None", "'text'", "[]"])
+def test_a_name_that_is_no_function_is_only_a_wrong_answer(thing):
+    assert failure(f"kv_elements = {thing}").verdict.status == "wrong"
+
+
+def test_the_librarys_own_function_is_told_apart():
+    error = failure("from kvlab.sizes import kv_elements")
+    assert error.verdict.status == "borrowed"
+    assert "kvlab.sizes.kv_elements" in str(error)
+    wrapped = failure("import kvlab.sizes as s\nkv_elements = lambda *sizes: s.kv_elements(*sizes)")
+    assert wrapped.verdict.status == "borrowed"
+
+
+def test_an_object_that_equals_everything_earns_nothing():
+    source = "class E:\n    def __eq__(self, other): return True\nkv_elements = lambda *sizes: E()"
+    assert failure(source).verdict.status == "wrong"
+
+
+def test_the_learner_sees_the_same_cases_again_and_the_grader_new_ones(monkeypatch):
+    assert failure(NO_TWO).verdict == failure(NO_TWO).verdict
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    seeds = {failure(NO_TWO).verdict.seed for _ in range(4)}
+    assert len(seeds) > 1
+
+
+def test_answers_learned_by_heart_fail_on_the_graders_cases(monkeypatch):
+    seen = {}
+
+    def remember(*sizes):
+        seen[sizes] = 2 * sizes[0] * sizes[1] * sizes[2] * sizes[3] * sizes[4]
+        return seen[sizes]
+
+    namespace = {"check": check, "kv_elements": remember}
+    exec("check('kv_elements')", namespace)
+    namespace["kv_elements"] = lambda *sizes: seen.get(sizes, 0)
+    exec("check('kv_elements')", namespace)
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    with pytest.raises(CheckFailed):
+        exec("check('kv_elements')", namespace)
+
+
+def test_progress_is_recorded_for_a_learner_and_not_for_a_grader(own_progress, monkeypatch):
+    in_notebook(RIGHT)
+    assert "kv_elements" in own_progress.read_text()
+    own_progress.unlink()
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    in_notebook(RIGHT)
+    assert not own_progress.exists()
+
+
+def test_hints_go_from_nudge_to_near_answer_and_stay_at_the_last(capsys):
+    failure(NO_TWO)
+    capsys.readouterr()
+    for _ in range(4):
+        hint("kv_elements")
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Hint")]
+    assert [line[5] for line in lines] == ["1", "2", "3", "3"]
+    assert "double it" in lines[-1]
+
+
+def test_hints_before_any_attempt_say_how_to_begin(capsys):
+    hint("kv_elements")
+    assert "Hint 1 of 3: Count one layer's K" in capsys.readouterr().out
+
+
+def test_a_right_answer_needs_no_hint(capsys):
+    in_notebook(RIGHT)
+    hint("kv_elements")
+    assert "right already" in capsys.readouterr().out
+
+
+def test_an_unknown_exercise_names_the_ones_that_exist():
+    with pytest.raises(KeyError, match="kv_bytes"):
+        check("kv_byte")
+
+
+def test_the_session_is_readable_as_json():
+    failure(NO_TWO)
+    (only,) = json.loads(module.session_json())
+    assert only["misconception"] == "factor_two_dropped"

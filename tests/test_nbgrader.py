@@ -1,0 +1,153 @@
+"""Stock nbgrader: four learners' notebooks of lesson 02 go from submission to scores and feedback."""
+
+import csv
+import re
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbgrader.validator import Validator
+
+from autograde.course import ROOT, lesson
+from tests.notebooks import filled, read, solutions
+
+LESSON = lesson("02_byte_formula")
+
+# Solved in another style than the reference: loops, prints, a warning, helper names of their own.
+OWN_STYLE = {
+    "kv_elements": """\
+import warnings
+from functools import reduce
+
+def kv_elements(layers, requests, length, heads, width):
+    print("counting", layers, "layers")
+    warnings.warn("I count slowly")
+    per_layer = {"K": 0, "V": 0}
+    for tensor in per_layer:
+        per_layer[tensor] = reduce(lambda a, b: a * b, (requests, length, heads, width))
+    return sum(per_layer.values()) * layers
+""",
+    "kv_bytes": """\
+def kv_bytes(*sizes_and_bits):
+    *sizes, bits = sizes_and_bits
+    whole, rest = divmod(kv_elements(*sizes) * bits, 8)
+    return whole + bool(rest)
+""",
+    "ragged_kv_bytes": """\
+def ragged_kv_bytes(lengths, n, h, d, bits):
+    total = 0
+    for length in lengths:
+        total = total + 2 * n * h * d * length * bits
+    return (total + 7) // 8
+""",
+    "as_units": """\
+from fractions import Fraction
+def as_units(n):
+    return {name: Fraction(n, base**power) for name, base, power in
+            [("GB", 1000, 3), ("GiB", 1024, 3), ("MB", 1000, 2), ("MiB", 1024, 2), ("KiB", 1024, 1)]}
+""",
+    "bytes_per_token": """\
+def bytes_per_token(card, bits):
+    row = card['num_key_value_heads'] * card['head_dim']
+    return sum(2 * row for _ in range(card['num_hidden_layers'])) * bits // 8
+""",
+    "capacity_table": """\
+def capacity_table(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_element=16):
+    rows = []
+    for v in variants:
+        new = dict(card)
+        if v != "GQA":
+            new['num_key_value_heads'] = 1 if v == "MQA" else card['num_attention_heads']
+        for t in contexts:
+            rows.append(dict(variant=v, tokens=t, bytes=t * bytes_per_token(new, bits_per_element)))
+    return rows
+""",
+    "max_tokens": """\
+def max_tokens(budget_bytes, card, bits_per_element):
+    return budget_bytes // bytes_per_token(card, bits_per_element)
+""",
+}
+
+
+def nbgrader(course, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments], cwd=course, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """An instructor's folder after generate, autograde, feedback and export."""
+    root = tmp_path_factory.mktemp("instructor")
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    shutil.copytree(ROOT / "solutions", root / "solutions")
+    nbgrader(root, "generate_assignment", LESSON.slug)
+    right = solutions(LESSON)
+    half = right["kv_elements"].replace("return 2 * num_layers", "return num_layers")
+    deleted = filled(LESSON, right)
+    deleted.cells = [
+        cell for cell in deleted.cells if cell.metadata.get("nbgrader", {}).get("grade_id") != "check_kv_bytes"
+    ]
+    handed_in = {
+        "own_style": filled(LESSON, OWN_STYLE),
+        "no_two": filled(LESSON, right | {"kv_elements": half}),
+        "blank": read(LESSON.notebook("lessons")),
+        "deleted_check": deleted,
+    }
+    for student, notebook in handed_in.items():
+        folder = root / "submitted" / student / LESSON.slug
+        folder.mkdir(parents=True)
+        nbformat.write(notebook, folder / f"{LESSON.slug}.ipynb")
+    nbgrader(root, "autograde", LESSON.slug)
+    nbgrader(root, "generate_feedback", LESSON.slug)
+    nbgrader(root, "export")
+    return root
+
+
+def test_nbgraders_own_release_is_the_committed_lesson(course):
+    released = course / "lessons" / LESSON.slug / f"{LESSON.slug}.ipynb"
+    assert released.read_bytes() == LESSON.notebook("lessons").read_bytes()
+
+
+def test_scores_are_full_partial_zero_full(course):
+    with (course / "grades.csv").open(newline="") as file:
+        scores = {row["student_id"]: (float(row["score"]), float(row["max_score"])) for row in csv.DictReader(file)}
+    # Without the factor 2 in kv_elements, kv_bytes, ragged_kv_bytes, bytes_per_token, capacity_table and max_tokens,
+    # which build on it, are wrong too; as_units is right.
+    assert scores == {"own_style": (16, 16), "no_two": (2, 16), "blank": (0, 16), "deleted_check": (16, 16)}
+
+
+def feedback(course, student):
+    page = course / "feedback" / student / LESSON.slug / f"{LESSON.slug}.html"
+    visible = re.sub(r"<(style|script|head)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.sub(r"<[^>]+>", "", visible)
+
+
+def test_feedback_names_the_mistake_and_shows_no_checker(course):
+    page = feedback(course, "no_two")
+    assert "Did you count only one of the two tensors" in page
+    assert "expected" in page and "48" in page
+    assert "autograde/" not in page and "Traceback" not in page
+
+
+def test_feedback_of_a_blank_notebook_says_not_done(course):
+    assert feedback(course, "blank").count("not done yet") == len(LESSON.exercises)
+
+
+def test_prints_and_warnings_are_shown_and_cost_nothing(course):
+    page = feedback(course, "own_style")
+    assert "counting" in page and "I count slowly" in page
+
+
+def test_the_validator_tells_a_learner_what_fails(tmp_path, capsys):
+    for name, answers, failed in (("right", solutions(LESSON), 0), ("blank", {}, len(LESSON.exercises))):
+        path = tmp_path / f"{name}.ipynb"
+        nbformat.write(filled(LESSON, answers), path)
+        result = Validator().validate(str(path))
+        assert len(result.get("failed", [])) == failed
+        if failed:
+            assert "not done yet" in str(result["failed"][0]["error"])

@@ -1,0 +1,175 @@
+"""Driving a learner's code: nothing it prints, raises or loops over reaches the caller other than as plain values."""
+
+import signal
+import sys
+import threading
+import time
+import warnings
+from random import Random
+
+import pytest
+
+from autograde.exercise import Case, Exercise
+from autograde.limits import TimeLimit, _watchdog, time_limit
+from autograde.run import collect
+from autograde.values import Opaque, Raised
+from tests.fixtures.bounded_log import EXERCISE as BOUNDED_LOG
+from tests.fixtures.bounded_log import ByTuple, Right, Unwritten
+
+
+def exercise(run=None, **settings):
+    return Exercise("sample", lambda rng: [], **({"run": run} if run else {}), **settings)
+
+
+def outcomes(candidate, *inputs, **settings):
+    return collect(exercise(**settings), candidate, [Case("", each) for each in inputs])
+
+
+def test_one_value_per_case_in_order():
+    got = outcomes(lambda a, b: a - b, {"a": 5, "b": 3}, {"a": 1, "b": 9})
+    assert [each.value for each in got] == [2, -8]
+
+
+def test_inputs_are_copied_so_that_an_answer_cannot_change_a_later_case():
+    case = Case("", {"rows": [3, 1, 2]})
+    first, second = collect(exercise(), lambda rows: rows.sort() or rows, [case, case])
+    assert first.value == second.value == [1, 2, 3]
+    assert case.inputs["rows"] == [3, 1, 2]
+
+
+def test_prints_and_warnings_are_kept_and_reach_neither_stream(capsys):
+    def noisy(n):
+        print("to stdout", n)
+        print("to stderr", file=sys.stderr)
+        warnings.warn("careful", stacklevel=1)
+        return n
+
+    (got,) = outcomes(noisy, {"n": 3})
+    assert got.value == 3
+    assert got.printed.splitlines() == ["to stdout 3", "to stderr", "UserWarning: careful"]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_exception_carries_the_learners_own_line():
+    def broken(n):
+        return n / 0
+
+    (got,) = outcomes(broken, {"n": 3})
+    assert got.value == Raised("ZeroDivisionError")
+    assert "ZeroDivisionError: division by zero" in got.note
+    assert "return n / 0" in got.note
+    assert "autograde" not in got.note
+
+
+def test_a_wrong_number_of_parameters_shows_no_line_of_the_checker():
+    (got,) = outcomes(lambda: 1, {"n": 3})
+    assert got.value == Raised("TypeError")
+    assert "candidate(" not in got.note
+
+
+def test_leaving_the_interpreter_is_only_a_wrong_answer():
+    (got,) = outcomes(lambda n: sys.exit(0), {"n": 3})
+    assert got.value == Raised("SystemExit")
+
+
+def test_an_exception_that_cannot_say_itself_is_still_reported():
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    def fail(n):
+        raise Mute
+
+    (got,) = outcomes(fail, {"n": 3})
+    assert "cannot be shown" in got.note
+
+
+def test_an_endless_loop_ends_and_the_other_cases_are_not_run():
+    calls = []
+
+    def endless(n):
+        calls.append(n)
+        while True:
+            pass
+
+    got = outcomes(endless, {"n": 1}, {"n": 2}, {"n": 3}, seconds=0.1)
+    assert [each.value for each in got] == [Raised("TimeLimit")] * 3
+    assert calls == [1]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the repeating timer is POSIX")
+def test_swallowing_the_first_time_limit_does_not_help():
+    def stubborn(n):
+        for _ in range(2):
+            try:
+                while True:
+                    pass
+            except BaseException:
+                pass
+        return n
+
+    (got,) = outcomes(stubborn, {"n": 3}, seconds=0.05)
+    assert got.value in (Raised("TimeLimit"), 3)  # it ended: the second loop was interrupted too
+
+
+def test_the_watchdog_of_other_platforms_interrupts_the_main_thread():
+    with pytest.raises(TimeLimit), _watchdog(0.05):
+        while True:
+            time.sleep(0.01)
+
+
+def test_off_the_main_thread_the_block_runs_without_a_limit():
+    done = []
+
+    def work():
+        with time_limit(0.01):
+            done.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [True]
+
+
+def test_the_time_limit_restores_the_timer_and_its_handler():
+    before = signal.getsignal(signal.SIGALRM)
+    with time_limit(5):
+        pass
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_an_answer_that_calls_the_library_is_noticed():
+    from kvlab.sizes import kv_elements
+
+    (got,) = outcomes(lambda n: kv_elements(n, 3, 4, 5, 6), {"n": 3}, library=("kvlab.sizes",))
+    assert got.borrowed == "kvlab.sizes.kv_elements"
+    (got,) = outcomes(lambda n: n, {"n": 3}, library=("kvlab.sizes",))
+    assert not got.borrowed
+
+
+def test_the_stub_is_noticed():
+    def stub(n):
+        raise NotImplementedError
+
+    (got,) = outcomes(stub, {"n": 3})
+    assert got.unwritten
+
+
+def test_an_object_is_reported_as_opaque():
+    (got,) = outcomes(lambda n: object(), {"n": 3})
+    assert got.value == Opaque("object")
+
+
+def test_a_class_is_driven_step_by_step_and_its_refusals_are_values():
+    cases = BOUNDED_LOG.cases(Random(1))
+    mine, other = (
+        [each.value for each in collect(BOUNDED_LOG, candidate, cases)] for candidate in (Right, ByTuple)
+    )
+    assert mine == other
+    assert Raised("ValueError") in mine[1]
+
+
+def test_an_unwritten_method_is_no_refusal():
+    cases = BOUNDED_LOG.cases(Random(1))
+    assert collect(BOUNDED_LOG, Unwritten, cases)[0].unwritten

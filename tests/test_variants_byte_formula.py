@@ -1,0 +1,148 @@
+"""Lesson 02, people make the same mistake in other words: the same name. An unrelated error: no name."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from autograde.check import answer_of, examine
+
+
+
+
+def one_tensor_per_layer(num_layers, batch, tokens, num_kv_heads, head_dim):
+    count = 0
+    for _layer in range(num_layers):
+        keys = batch * tokens * num_kv_heads * head_dim
+        count += keys
+    return count
+
+
+def k_and_v_of_the_last_layer(num_layers, batch, tokens, num_kv_heads, head_dim):
+    for _layer in range(num_layers):
+        keys = values = math.prod((batch, tokens, num_kv_heads, head_dim))
+    return keys + values
+
+
+def first_request_only(num_layers, batch, tokens, num_kv_heads, head_dim):
+    requests = [tokens * num_kv_heads * head_dim] * batch
+    return sum(2 * requests[0] for _ in range(num_layers))
+
+
+def through_a_float_array(num_layers, batch, tokens, num_kv_heads, head_dim):
+    return int(np.prod([2.0, num_layers, batch, tokens, num_kv_heads, head_dim]))
+
+
+def counts_bits(num_layers, batch, tokens, num_kv_heads, head_dim, bits_per_element):
+    per_token = num_layers * num_kv_heads * head_dim * bits_per_element
+    return (per_token + per_token) * batch * tokens
+
+
+def half_precision_always(num_layers, batch, tokens, num_kv_heads, head_dim, dtype):
+    return num_layers * batch * tokens * num_kv_heads * head_dim << 2
+
+
+def whole_bytes_per_element(num_layers, batch, tokens, num_kv_heads, head_dim, bits):
+    size = bits // 8 + (bits % 8 > 0)
+    return sum(2 * size * num_layers * tokens * num_kv_heads * head_dim for _ in range(batch))
+
+
+def pads_with_zeros(lengths, num_layers, num_kv_heads, head_dim, bits):
+    padded = [sorted(lengths)[-1] for _ in lengths]
+    return math.ceil(Fraction(2 * num_layers * num_kv_heads * head_dim * sum(padded) * bits, 8))
+
+
+def rounds_inside_the_loop(lengths, num_layers, num_kv_heads, head_dim, bits):
+    total_bytes = 0
+    for length in lengths:
+        total_bytes += math.ceil(Fraction(num_layers * 2 * num_kv_heads * head_dim * length * bits, 8))
+    return total_bytes
+
+
+def binary_everywhere(n_bytes):
+    kib = Fraction(n_bytes, 1024)
+    return {"KiB": kib, "MB": kib / 1024, "MiB": kib / 1024, "GB": kib / 1024**2, "GiB": kib / 1024**2}
+
+
+def two_decimals(n_bytes):
+    units = {"GB": 10**9, "GiB": 1 << 30, "MB": 10**6, "MiB": 1 << 20, "KiB": 1 << 10}
+    return {unit: float(f"{n_bytes / size:.2f}") for unit, size in units.items()}
+
+
+def head_width_by_division(card, bits):
+    width = int(card["hidden_size"] / card["num_attention_heads"])
+    return sum(2 * width * card["num_key_value_heads"] for _ in range(card["num_hidden_layers"])) * bits // 8
+
+
+def a_key_per_query(card, bits):
+    pairs = card["num_attention_heads"] * card["head_dim"] * card["num_hidden_layers"]
+    return (pairs + pairs) * bits // 8
+
+
+def table_by_context(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_element=16):
+    rows = []
+    for tokens in contexts:
+        for variant in variants:
+            heads = {"MHA": card["num_attention_heads"], "GQA": card["num_key_value_heads"]}.get(variant, 1)
+            bits = 2 * tokens * heads * card["head_dim"] * card["num_hidden_layers"] * bits_per_element
+            rows.append({"variant": variant, "tokens": tokens, "bytes": bits // 8})
+    return rows
+
+
+def rounds_up(budget, card, bits):
+    token = Fraction(card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"] * bits, 4)
+    return math.ceil(budget / token)
+
+
+def float_division(budget, card, bits):
+    token = 2 * card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"] * bits // 8
+    return math.floor(budget / token)
+
+
+VARIANTS = [
+    ("kv_elements", one_tensor_per_layer, "factor_two_dropped"),
+    ("kv_elements", k_and_v_of_the_last_layer, "layers_dropped"),
+    ("kv_elements", first_request_only, "batch_dropped"),
+    ("kv_elements", through_a_float_array, "float_rounding"),
+    ("kv_bytes", counts_bits, "bits_as_bytes"),
+    ("kv_bytes", half_precision_always, "always_two_bytes"),
+    ("kv_bytes", whole_bytes_per_element, "rounds_each_element"),
+    ("ragged_kv_bytes", pads_with_zeros, "padded_total"),
+    ("ragged_kv_bytes", rounds_inside_the_loop, "rounds_each_request"),
+    ("as_units", binary_everywhere, "all_binary"),
+    ("as_units", two_decimals, "rounded_units"),
+    ("bytes_per_token", head_width_by_division, "hidden_over_heads"),
+    ("bytes_per_token", a_key_per_query, "query_heads"),
+    ("capacity_table", table_by_context, "contexts_outermost"),
+    ("max_tokens", rounds_up, "ceiling"),
+    ("max_tokens", float_division, "float_rounding"),
+]
+
+UNRELATED = [
+    ("kv_elements", lambda L, B, T, H, d: 2 * L * B * T * H * d + 1),
+    ("kv_elements", lambda L, B, T, H, d: 3 * L * B * T * H * d),
+    ("kv_elements", lambda L, B, T, H, d: L * B * T * H),
+    ("kv_bytes", lambda L, B, T, H, d, bits: 2 * L * B * T * H * d * bits // 16),
+    ("kv_bytes", lambda L, B, T, H, d, bits: str(2 * L * B * T * H * d * bits // 8)),
+    ("ragged_kv_bytes", lambda n, L, H, d, bits: 2 * L * min(n) * len(n) * H * d * bits // 8),
+    ("as_units", lambda n: {"GB": n / 10**9}),
+    ("as_units", lambda n: {"GB": n / 1e9, "GiB": n / 2**30, "MB": n / 1e6, "MiB": n / 2**20, "KiB": n / 2**20}),
+    ("bytes_per_token", lambda card, bits: card["head_dim"] * bits),
+    ("bytes_per_token", lambda card, bits: card["num_kv_heads"]),
+    ("capacity_table", lambda card, contexts, *rest: []),
+    ("max_tokens", lambda budget, card, bits: max(0, budget)),
+]
+
+
+@pytest.mark.parametrize(("name", "variant", "mistake"), VARIANTS, ids=[v.__name__ for _, v, _ in VARIANTS])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_same_mistake_in_other_words_gets_the_same_name(name, variant, mistake, seed):
+    assert examine(answer_of(name), 1, variant, seed).misconception == mistake
+
+
+@pytest.mark.parametrize(("name", "wrong"), UNRELATED)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_an_unrelated_error_is_rejected_without_a_name(name, wrong, seed):
+    verdict = examine(answer_of(name), 1, wrong, seed)
+    assert (verdict.status, verdict.misconception) == ("wrong", "")
