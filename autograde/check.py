@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import textwrap
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -57,6 +58,8 @@ def check(name: str) -> None:
     points = lesson_of(name).exercises[name]
     if name in namespace:
         verdict = examine(answer, points, namespace[name], seed)
+        if verdict.status == "wrong":
+            verdict = replace(verdict, upstream=_upstream(namespace[name]))
     else:
         verdict = Verdict(name, "not done", points, seed=seed)
     _verdicts[name] = verdict
@@ -67,6 +70,12 @@ def check(name: str) -> None:
     if not verdict.right:
         raise CheckFailed(verdict)
     print(render(verdict))
+
+
+def _upstream(candidate: object) -> str:
+    """An exercise that `candidate` names in its code and whose last verdict here was not right, or ""."""
+    names = getattr(getattr(candidate, "__code__", None), "co_names", ())
+    return next((each for each in names if each in _verdicts and not _verdicts[each].right), "")
 
 
 def hint(name: str) -> None:

@@ -108,6 +108,7 @@ class Verdict:
     misconception: str = ""
     diagnosis: str = ""
     source: str = ""
+    upstream: str = ""  # an exercise that this answer calls and that is not right yet
     printed: str = ""  # what the learner's code printed and warned
 
     @property

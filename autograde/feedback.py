@@ -5,14 +5,15 @@ import textwrap
 from autograde.exercise import Verdict
 
 WIDTH = 88
-BOLD, RED, GREEN, YELLOW, CYAN, OFF = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"
+# Red and green mark the sign alone: JupyterLab shows a failure on pink, where coloured sentences are hard to read.
+BOLD, RED, GREEN, OFF = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[0m"
 
 
 def render(verdict: Verdict, color: bool = True) -> str:
     """The whole feedback of one check, without a trailing newline."""
     text = "\n".join(_STATUS[verdict.status](verdict))
     if not color:
-        for code in (BOLD, RED, GREEN, YELLOW, CYAN, OFF):
+        for code in (BOLD, RED, GREEN, OFF):
             text = text.replace(code, "")
     return text
 
@@ -23,28 +24,30 @@ def _count(number: int, noun: str) -> str:
 
 def _right(verdict: Verdict) -> list[str]:
     facts = f"{_count(verdict.cases, 'case')} · {_count(verdict.points, 'point')}"
-    return [f"{GREEN}✓ {BOLD}{verdict.exercise}{OFF}{GREEN} · {facts}{OFF}"]
+    return [f"{GREEN}✓{OFF} {BOLD}{verdict.exercise}{OFF} · {facts}"]
 
 
 def _not_done(verdict: Verdict) -> list[str]:
     return [
-        f"{YELLOW}○ {BOLD}{verdict.exercise}{OFF}{YELLOW} · not done yet{OFF}",
+        f"○ {BOLD}{verdict.exercise}{OFF} · not done yet",
         f"Write it in the cell above, run that cell, then run this one again. Stuck? {_next_hint(verdict)}",
     ]
 
 
 def _borrowed(verdict: Verdict) -> list[str]:
     return [
-        f"{YELLOW}○ {BOLD}{verdict.exercise}{OFF}{YELLOW} · right, but not yours{OFF}",
-        *_wrapped(f"The values are right because the library's own {verdict.note} computed them. "
-                  "The points are for writing it yourself."),
+        f"○ {BOLD}{verdict.exercise}{OFF} · right, but not yours",
+        *_wrapped(
+            f"The values are right because the library's own {verdict.note} computed them. "
+            "The points are for writing it yourself."
+        ),
     ]
 
 
 def _wrong(verdict: Verdict) -> list[str]:
     lines = [
-        f"{RED}✗ {BOLD}{verdict.exercise}{OFF}{RED} · case {verdict.case_number} of {verdict.cases}: "
-        f"{verdict.case_label}{OFF}",
+        f"{RED}✗{OFF} {BOLD}{verdict.exercise}{OFF} · case {verdict.case_number} of {verdict.cases}: "
+        f"{verdict.case_label}",
     ]
     width = max((len(name) for name, _ in verdict.inputs), default=0)
     lines += [f"    {name:<{width}} = {value}" if name else f"    {value}" for name, value in verdict.inputs]
@@ -55,7 +58,9 @@ def _wrong(verdict: Verdict) -> list[str]:
     if verdict.note:
         lines += [f"  {line}" for line in verdict.note.splitlines()]
     if verdict.diagnosis:
-        lines += ["", *(f"{CYAN}{line}{OFF}" for line in _wrapped(verdict.diagnosis))]
+        lines += ["", *(f"{BOLD}{line}{OFF}" for line in _wrapped(verdict.diagnosis))]
+    if verdict.upstream:
+        lines += ["", *_wrapped(f"It calls {verdict.upstream}, which is not right yet: mend that first.")]
     if verdict.source:
         lines += _wrapped(f"You are in good company: {verdict.source}")
     return [*lines, "", f"For a hint: {_next_hint(verdict)}"]

@@ -105,7 +105,7 @@ def _faults(entry: Entry):
         yield f"the value {entry.value!r} is no number"
         return
     if entry.kind not in RECOMPUTED:
-        if entry.expression:
+        if entry.expression and entry.kind in KINDS:
             yield f"a {entry.kind} number has an expression, though nothing recomputes it"
         return
     if not entry.expression:
@@ -209,7 +209,8 @@ def uncited_figures(notebook) -> list[str]:
                 continue
             if any(_supports(entry, number, unit) for entry in cited):
                 continue
-            if (number, unit) in shown or (number >= 100 and number in shown):
+            # A short number may occur in an output by chance, so it must occur there with the same unit.
+            if (number, unit) in shown or ((number >= 100 or "." in match["number"]) and number in shown):
                 continue
             found.append(f"cell {position}: {match[0].strip()}")
     return found

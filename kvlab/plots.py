@@ -6,6 +6,7 @@ dark theme.
 """
 
 from matplotlib import rc_context
+from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
@@ -69,24 +70,27 @@ def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None)
     across, down = 2 * half - 2, num_layers * (tokens + 1) - 1
     cell = min(6.4 / across, 0.26)  # inches
     fig, ax = _figure(7.4, down * cell + 1.45)
-    drawn = 0
+    cells = {"K": [], "V": []}
     for layer in range(num_layers):
         top = layer * (tokens + 1)
         beside = {"textcoords": "offset points", "ha": "right", "va": "center"}
         ax.annotate(f"layer {layer}", (0, top + tokens / 2), (-8, 0), **beside)
-        for left, colour, name in ((0, BLUE, "K"), (half, ORANGE, "V")):
-            if layer == 0:
-                above = {"textcoords": "offset points", "ha": "left", "va": "bottom"}
-                ax.annotate(name, (left, 0), (0, 16), weight="bold", **above)
-            for place, block in enumerate(blocks):
-                x = left + place * (head_dim + 1)
-                if layer == 0 and head_dim * cell > 0.08 * len(block):  # inches: the label fits its block
-                    ax.annotate(block, (x, 0), (0, 3), fontsize=9, color=SOFT, **above)
+        for name, left in (("K", 0), ("V", half)):
+            for place in range(len(blocks)):
                 for token in range(tokens):
                     for element in range(head_dim):
-                        place_of_cell = (x + element + 0.05, top + token + 0.05)
-                        ax.add_patch(Rectangle(place_of_cell, 0.9, 0.9, facecolor=colour, edgecolor="none"))
-                        drawn += 1
+                        corner = (left + place * (head_dim + 1) + element + 0.05, top + token + 0.05)
+                        cells[name].append(Rectangle(corner, 0.9, 0.9))
+    above = {"textcoords": "offset points", "ha": "left", "va": "bottom"}
+    for name, left, colour in (("K", 0, BLUE), ("V", half, ORANGE)):
+        ax.add_collection(PatchCollection(cells[name], facecolor=colour, edgecolor="none"))
+        ax.annotate(name, (left, 0), (0, 16), weight="bold", **above)
+        for place, block in enumerate(blocks):
+            if head_dim * cell > 0.08 * len(block):  # inches: the label fits its block
+                ax.annotate(
+                    block, (left + place * (head_dim + 1), 0), (0, 3), fontsize=9, color=SOFT, **above
+                )
+    drawn = sum(len(collection.get_paths()) for collection in ax.collections)
     ax.set_xlim(0, across)
     ax.set_ylim(down, 0)
     ax.set_aspect("equal")

@@ -35,7 +35,8 @@ class Commands:
         if "-m venv" in line and not code:
             python = Path(bootstrap.venv_python(self.root))
             python.parent.mkdir(parents=True, exist_ok=True)
-            python.touch()
+            if not python.is_symlink():  # as the real one, which keeps even a link that leads nowhere
+                python.touch()
         if "pip --version" in line:
             code = 0 if self.has_pip else 1
         return subprocess.CompletedProcess(command, code, stdout=self.version)

@@ -147,6 +147,15 @@ def test_an_unknown_exercise_names_the_ones_that_exist():
         check("kv_byte")
 
 
+def test_an_answer_that_builds_on_a_wrong_one_is_sent_there_first():
+    namespace = {"check": check}
+    exec(NO_TWO + "def kv_bytes(*a):\n    return -(-kv_elements(*a[:-1]) * a[-1] // 8)", namespace)
+    for name in ("kv_elements", "kv_bytes"):
+        with pytest.raises(CheckFailed) as caught:
+            exec(f"check({name!r})", namespace)
+    assert "It calls kv_elements, which is not right yet" in str(caught.value)
+
+
 def test_the_session_is_readable_as_json():
     failure(NO_TWO)
     (only,) = json.loads(module.session_json())

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from autograde import cli, course, lab, mutants, progress, protected, release, workspace
+from autograde import check, cli, course, lab, mutants, progress, protected, release, workspace
 from autograde.exercise import Verdict
 
 FINE, NOT_RIGHT, USAGE = 0, 1, 2
@@ -89,8 +89,7 @@ def test_check_fails_unless_every_exercise_is_right(tmp_path, monkeypatch, statu
     notebook = tmp_path / "any.ipynb"
     notebook.touch()
     verdicts = [Verdict(f"task{i}", status, 2, cases=3) for i, status in enumerate(statuses)]
-    # The package's name `check` is the function, which stands before the module of that name.
-    monkeypatch.setattr(sys.modules["autograde.check"], "check_notebook", lambda path: verdicts)
+    monkeypatch.setattr(check, "check_notebook", lambda path: verdicts)
     result = run("check", str(notebook))
     assert result.exit_code == code
     assert all(verdict.exercise in result.output for verdict in verdicts) and "\x1b" not in result.output

@@ -58,7 +58,7 @@ def test_changing_what_presets_returns_changes_nothing_for_the_next_caller():
 
 
 def test_an_unknown_preset_is_refused_with_near_names():
-    with pytest.raises(ValueError, match="wanted a preset such as Llama-3-8B.*got 'LLama-3-8b'"):
+    with pytest.raises(ValueError, match=r"wanted a preset such as Llama-3-8B.*got 'LLama-3-8b'"):
         preset("LLama-3-8b")
     with pytest.raises(ValueError, match="got None"):
         preset(None)

@@ -49,6 +49,21 @@ def test_two_kernels_at_once_lose_no_attempt(path):
     assert progress.state()["kv_bytes"]["attempts"] == 100
 
 
+def test_while_another_kernel_holds_the_lock_nothing_is_written_and_nothing_lost(path, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_FOR_LOCK", 0)
+    progress.record("kv_bytes", False)
+    before = path.read_bytes()
+    with progress.FileLock(path.with_name(path.name + ".lock")):
+        progress.record("kv_bytes", True)
+        assert path.read_bytes() == before
+    progress.record("kv_bytes", False)
+    assert json.loads(path.read_text())["exercises"]["kv_bytes"] == {
+        "solved": True,
+        "attempts": 3,
+        "hints": {},
+    }
+
+
 def test_the_lock_of_a_kernel_that_died_does_not_stay(path):
     code = (
         "import os; from autograde import progress\n"

@@ -28,8 +28,8 @@ def allocated(num_layers, batch, tokens, num_kv_heads, head_dim, dtype):
     return [np.zeros(shape, dtype) for _layer in range(num_layers) for _k_or_v in range(2)]
 
 
-@given(small, small, st.integers(0, 9), small, small)
-def test_elements_and_bytes_are_those_of_allocated_arrays(*shape):
+@given(st.tuples(small, small, st.integers(0, 9), small, small))
+def test_elements_and_bytes_are_those_of_allocated_arrays(shape):
     for dtype, bits in ((np.float32, 32), (np.float16, 16), (np.int8, 8)):
         arrays = allocated(*shape, dtype)
         assert sizes.kv_elements(*shape) == sum(array.size for array in arrays)
@@ -250,10 +250,10 @@ def test_a_card_without_a_key_or_with_heads_that_do_not_divide_is_refused(use):
     for key in CARD:
         if key == "hidden_size":
             continue
-        with pytest.raises(ValueError, match=f"card: .*got none for {key}"):
+        with pytest.raises(ValueError, match=rf"card: .*got none for {key}"):
             use({k: v for k, v in CARD.items() if k != key})
     with pytest.raises(
-        ValueError, match="num_key_value_heads: wanted a divisor of num_attention_heads = 12.*got 5"
+        ValueError, match=r"num_key_value_heads: wanted a divisor of num_attention_heads = 12.*got 5"
     ):
         use(CARD | {"num_key_value_heads": 5})
     with pytest.raises(ValueError, match="num_key_value_heads"):
@@ -287,7 +287,7 @@ def test_element_types_are_known_by_name():
         "INT8": 8,
         "INT4": 4,
     }
-    with pytest.raises(ValueError, match="dtype: wanted one of FP32, BF16.*got 'BF17'"):
+    with pytest.raises(ValueError, match=r"dtype: wanted one of FP32, BF16.*got 'BF17'"):
         sizes.dtype_bits("BF17")
     with pytest.raises(TypeError, match="dtype"):
         sizes.dtype_bits(16)

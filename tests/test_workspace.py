@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from autograde import workspace
 from autograde.course import LESSONS
 
-LESSON = replace(LESSONS[0], exercises={"first": 2, "cache": 3, "last": 1})
+LESSON = replace(LESSONS[0], exercises={"first": 2, "cache": 3, "first_again": 1})
 
 
 def cell(source, grade_id, **flags):
@@ -36,8 +36,8 @@ def lesson_cells(mark="released"):
         answer("cache.append", f"append = '{mark}'"),
         answer("cache.read", f"read = '{mark}'"),
         check_of("cache"),
-        answer("last", f"last = '{mark}'"),
-        check_of("last"),
+        answer("first_again", f"last = '{mark}'"),
+        check_of("first_again"),
     ]
 
 
@@ -176,7 +176,7 @@ def test_a_deleted_answer_cell_comes_back_in_its_place(root, copy):
 
 def test_an_answer_whose_followers_are_all_gone_comes_back_at_the_end(root, copy):
     write(copy, lesson_cells("mine")[:4])
-    workspace.reset(LESSON, "last", root)
+    workspace.reset(LESSON, "first_again", root)
     assert sources(copy)[-1] == "last = 'released'"
 
 

@@ -1,0 +1,104 @@
+"""What the course promises about speed, measured in one run: `python -m tests.bench` prints, nothing asserts.
+
+Each function below measures one thing and yields lines; add another to MEASUREMENTS.
+"""
+
+import io
+import statistics
+import subprocess
+import sys
+import time
+
+EVENTS = 40
+
+
+def imports():
+    """Seconds to import each package, in fresh processes; and whether that pulled in torch."""
+    for package in ("kvlab", "autograde"):
+        program = (
+            "import sys, time; start = time.perf_counter();"
+            f"import {package};"
+            "print(time.perf_counter() - start, 'torch' in sys.modules)"
+        )
+        command = [sys.executable, "-c", program]
+        runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(5)]
+        runs = [run.stdout.split() for run in runs]
+        seconds = statistics.median(float(run[0]) for run in runs)
+        torch = "imports torch" if any(run[1] == "True" for run in runs) else "no torch"
+        yield f"import {package}: {seconds * 1e3:.1f} ms, {torch} (median of 5; wanted ≤ 300 ms, no torch)"
+
+
+def explorer():
+    """Event to new picture on the kernel side: the explorer beside an `interact` that makes a new figure."""
+    shipped = _milliseconds(*_shipped_explorer())
+    naive = _milliseconds(*_naive_interact())
+    yield f"explorer, event to picture: {shipped:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"
+    yield f"naive interact, event to picture: {naive:.1f} ms (median of {EVENTS})"
+    yield f"explorer / naive: {shipped / naive:.2f} (wanted ≤ 0.33)"
+
+
+def _shipped_explorer():
+    from kvlab.explorers.byte_formula import explore
+
+    widget = explore(_kv_bytes)
+    return widget.shape["num_hidden_layers"], lambda: widget.picture.value
+
+
+def _naive_interact():
+    """What `interact` with the inline backend does: a new pyplot figure for each event, shown as PNG."""
+    import ipywidgets
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+    from IPython.core.pylabtools import print_figure
+
+    shown = [b""]
+
+    def draw(layers):
+        figure, axes = plt.subplots(figsize=(5.4, 2.6))
+        for row, heads in enumerate((32, 8, 1)):
+            total = _kv_bytes(layers, 1, 8192, heads, 128, 16)
+            axes.plot([2**10, total], [row, row])
+            axes.plot(total, row, "o")
+            axes.text(total, row, f"{total / 2**30:.4g} GiB")
+        axes.axvline(80e9)
+        axes.set_xscale("log", base=2)
+        axes.set_xlim(2**10, 2**50)
+        axes.set_yticks(range(3), ("MHA", "GQA", "MQA"))
+        axes.set_xlabel("bytes of the whole batch (log scale)")
+        shown[0] = print_figure(figure, "png")
+        plt.close(figure)
+
+    slider = ipywidgets.IntSlider(value=32, min=1, max=128)
+    slider.observe(lambda change: draw(change["new"]), "value")
+    return slider, lambda: shown[0]
+
+
+def _milliseconds(slider, picture) -> float:
+    """Median time of one slider event, each shown to change the pixels."""
+    from PIL import Image
+
+    seconds, last = [], None
+    for step in range(EVENTS + 1):
+        start = time.perf_counter()
+        slider.value = 33 + step
+        png = picture()
+        seconds.append(time.perf_counter() - start)
+        pixels = Image.open(io.BytesIO(png)).convert("RGB").tobytes()
+        if pixels == last:
+            raise RuntimeError(f"the event {slider.value} left the picture as it was")
+        last = pixels
+    return statistics.median(seconds[1:]) * 1e3  # the first event warms fonts and caches
+
+
+def _kv_bytes(num_layers, batch, tokens, num_kv_heads, head_dim, bits_per_element):
+    return (2 * num_layers * batch * tokens * num_kv_heads * head_dim * bits_per_element + 7) // 8
+
+
+MEASUREMENTS = (imports, explorer)
+
+if __name__ == "__main__":
+    for measure in MEASUREMENTS:
+        for line in measure():
+            print(line, flush=True)

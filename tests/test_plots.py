@@ -1,0 +1,158 @@
+"""Pictures: the same bytes each time, no text outside the paper, one plain line when drawing fails."""
+
+import io
+import re
+import subprocess
+import sys
+
+import matplotlib.text
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
+
+from kvlab import plots, sizes
+from kvlab.models import preset, presets
+from kvlab.pictures import when_written
+
+CARD = preset("Llama-3-8B").card
+CONTEXTS = [2**power for power in range(8, 21)]
+PICTURES = {
+    "cells": lambda: plots.cache_cells(2, 1, 3, 2, 4, counted=96),
+    "cells of one": lambda: plots.cache_cells(1, 1, 1, 1, 1),
+    "cells of a batch": lambda: plots.cache_cells(3, 2, 5, 3, 4, counted=719),
+    "cells, most": lambda: plots.cache_cells(10, 2, 5, 2, 5),
+    "bytes by tokens": lambda: plots.bytes_by_tokens({"BF16": [(t, 131_072 * t) for t in (0, *CONTEXTS)]}),
+    "two points": lambda: plots.bytes_by_tokens({"BF16": [(1024, 7), (1025, 8)]}, 9, "a small device"),
+    "capacity": lambda: plots.capacity_lines(
+        sizes.capacity_table(CARD, CONTEXTS), 80 * sizes.GB, "80 GB, nominal"
+    ),
+    "capacity, huge": lambda: plots.capacity_lines(
+        sizes.capacity_table(CARD, [10**15, 10**16]), 80 * sizes.GB
+    ),
+    "requests": lambda: plots.request_bars([100, 4096, 0], [13_107_200, 2**29, 0], [2**29] * 3),
+    "units": lambda: plots.unit_gap(
+        {"weights": sizes.as_units(14 * 10**9), "device": sizes.as_units(80 * 10**9)}
+    ),
+    "models": lambda: plots.model_bars(
+        {
+            name: sizes.bytes_per_token(each.card, 16)
+            for name, each in presets(full_attention_only=True).items()
+        }
+    ),
+    "staircase": lambda: plots.tokens_that_fit(
+        [(n << 14, sizes.max_tokens(n << 14, CARD, 16)) for n in range(90)]
+    ),
+}
+every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
+
+
+@every_picture
+def test_equal_data_give_equal_bytes_without_date_or_version(draw):
+    first, again = draw().png(), draw().png()
+    assert first == again
+    assert set(Image.open(io.BytesIO(first)).info) <= {"transparency"}
+
+
+@every_picture
+def test_no_text_leaves_the_paper(draw):
+    figure = draw().figure
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    paper = figure.bbox
+    beyond = {  # ticks outside the view keep their labels, though nothing draws them
+        label
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis.get_major_ticks()
+        for label in (tick.label1, tick.label2)
+        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
+    }
+    for text in figure.findobj(matplotlib.text.Text):
+        if text in beyond or not text.get_visible() or not text.get_text():
+            continue
+        box = text.get_window_extent(canvas.get_renderer())
+        inside = paper.x0 <= box.x0 and box.x1 <= paper.x1 and paper.y0 <= box.y0 and box.y1 <= paper.y1
+        assert inside, f"{text.get_text()!r} at {box} leaves {paper}"
+
+
+@every_picture
+def test_every_picture_is_opaque_light_and_described(draw):
+    picture = draw()
+    data, metadata = picture._repr_mimebundle_()
+    assert data["text/plain"] == repr(picture) == picture.alt and picture.alt.endswith(".")
+    assert 'alt="' in data["text/html"] and "max-width: 100%" in data["text/html"]
+    image = Image.open(io.BytesIO(picture.png())).convert("RGBA")
+    assert image.getpixel((0, 0))[3] == 255 and min(image.getpixel((0, 0))[:3]) > 230
+    assert image.width == 2 * metadata["image/png"]["width"]  # sharp on screens of high density
+
+
+@pytest.mark.parametrize("name", [name for name in PICTURES if not name.startswith("cells")])
+def test_axes_are_labelled(name):
+    for axes in PICTURES[name]().figure.axes:
+        assert axes.get_xlabel()
+        assert axes.get_ylabel() or axes.get_yticklabels()
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 3, 2, 4), (3, 2, 5, 3, 4), (1, 1, 1, 1, 1)])
+def test_as_many_cells_are_drawn_as_the_cache_has_elements(shape):
+    picture = plots.cache_cells(*shape, counted=7)
+    cells = [path for collection in picture.figure.axes[0].collections for path in collection.get_paths()]
+    assert len(cells) == sizes.kv_elements(*shape)
+    assert f"{len(cells):,} elements drawn · 7 counted by you: not the same" in picture.alt
+
+
+def test_too_many_cells_are_refused():
+    with pytest.raises(ValueError, match="at most 2000 cells"):
+        plots.cache_cells(32, 1, 4096, 8, 128)
+
+
+def test_a_picture_of_exact_integers_beyond_float_is_drawn():
+    plots.tokens_that_fit([(0, 0), (10**30, 10**25)]).png()
+
+
+def test_no_plot_touches_pyplot():
+    program = (
+        "import sys, kvlab.plots, kvlab.explorers.byte_formula as b;"
+        "b.explore(); sys.exit('matplotlib.pyplot' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+class Wrong(Exception):
+    def __str__(self):
+        return "two\nlines"
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (NotImplementedError(), "This picture appears once `kv_bytes` is written."),
+        (TypeError("no"), "This picture could not be drawn from your `kv_bytes` yet: TypeError: no"),
+        (ZeroDivisionError(), "This picture could not be drawn from your `kv_bytes` yet: ZeroDivisionError"),
+        (Wrong(), "This picture could not be drawn from your `kv_bytes` yet: Wrong: two lines"),
+    ],
+)
+def test_a_failing_answer_leaves_one_plain_line(error, line, capsys):
+    with when_written("kv_bytes"):
+        raise error
+    assert capsys.readouterr() == (line + "\n", "")
+
+
+def test_a_warning_while_drawing_stays_off_stderr(capsys, recwarn):
+    with when_written("kv_bytes"):
+        plots.bytes_by_tokens({"mine": [(1, -1), (2, 0)]}).png()
+    assert capsys.readouterr().err == "" and not recwarn.list
+
+
+def test_a_finished_answer_prints_nothing_and_an_interrupt_passes(capsys):
+    with when_written("kv_bytes"):
+        pass
+    with pytest.raises(KeyboardInterrupt), when_written("kv_bytes"):
+        raise KeyboardInterrupt
+    assert capsys.readouterr() == ("", "")
+
+
+def test_byte_labels_name_their_unit():
+    labels = [plots.byte_label(n) for n in (0, 512, 1536, 2**20, 2**39, 2**41, 2**50)]
+    assert labels == ["0 B", "512 B", "1.5 KiB", "1 MiB", "512 GiB", "2 TiB", "1 PiB"]
+    assert all(re.fullmatch(r"[\d,.]+ ([KMGTP]i)?B", label) for label in labels)
