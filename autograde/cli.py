@@ -78,9 +78,7 @@ def show_progress(as_json: AsJson = False) -> None:
 
 @app.command()
 def reset(
-    name: Annotated[
-        str, typer.Argument(metavar="LESSON|EXERCISE", help=f"{LESSON}, or one exercise (kv_bytes).")
-    ],
+    name: Annotated[str, typer.Argument(metavar="LESSON|EXERCISE", help=f"{LESSON}, or one exercise (kv_bytes).")],
 ) -> None:
     """Restore a whole lesson, or the answer to one exercise, after a backup of your copy."""
     exercise = name if name in _exercises() else None

@@ -43,8 +43,11 @@ def _shown(answer: Answer, case: Case, value: object) -> tuple[tuple[tuple[str, 
     expected = answer.expected(case)
     if answer.exercise.run is not script or type(value) is not list or len(value) != len(expected):
         return tuple((key, show(item)) for key, item in case.inputs.items()), value, expected
-    at = next(i for i, (got, wanted) in enumerate(zip(value, expected, strict=True))
-              if not same(got, wanted, answer.tolerance))
+    at = next(
+        i
+        for i, (got, wanted) in enumerate(zip(value, expected, strict=True))
+        if not same(got, wanted, answer.tolerance)
+    )
     lines = [f"it = {answer.exercise.name}({_arguments(case.inputs['new'])})"]
     lines += [f"it.{name}({_arguments(arguments)})" for name, *arguments in case.inputs["steps"][: at + 1]]
     return tuple(("", line) for line in lines), value[at], expected[at]

@@ -34,7 +34,7 @@ class Row:
 def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
     """One row per misconception of `answer`. The first known mistake with the same values is the one that is named."""
     names = [known.name for known in answer.misconceptions]
-    rejected, diagnosed, distinct = ({name: True for name in names} for _ in range(3))
+    rejected, diagnosed, distinct = (dict.fromkeys(names, True) for _ in range(3))
     for seed in seeds:
         cases = answer.exercise.cases(Random(seed))
         traces = {known.name: trace(answer, known.wrong, cases) for known in answer.misconceptions}
@@ -48,6 +48,4 @@ def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
 
 def table(seeds: range = SEEDS) -> list[Row]:
     """The rows of every exercise of the course."""
-    return [
-        row for lesson in LESSONS for name in lesson.exercises for row in rows_of(answer_of(name), seeds)
-    ]
+    return [row for lesson in LESSONS for name in lesson.exercises for row in rows_of(answer_of(name), seeds)]

@@ -14,6 +14,7 @@ from autograde.exercise import Case, Exercise
 from autograde.limits import TimeLimit, time_limit
 from autograde.values import Raised, plain
 
+ORACLES = "autograde.answers."  # calling what decides is borrowing too
 HERE = str(Path(__file__).resolve().parent)
 MAX_PRINTED = 4_000  # characters of a learner's prints that are replayed
 
@@ -74,16 +75,19 @@ def _listening() -> Iterator[io.StringIO]:
 
 @contextlib.contextmanager
 def _watching(library: tuple[str, ...]) -> Iterator[list[str]]:
-    """Names of functions under the prefixes in `library` that run meanwhile. A profiler that is already set stays."""
+    """Names of functions that run meanwhile and belong to `library` (dotted prefixes) or to the course's answers.
+
+    A profiler that is already set stays, and nothing is noticed.
+    """
     seen: list[str] = []
-    if not library or sys.getprofile() is not None:
+    if sys.getprofile() is not None:
         yield seen
         return
 
     def watch(frame, event, argument) -> None:
         if event == "call":
             name = f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_qualname}"
-            if name.startswith(library):
+            if name.startswith((*library, ORACLES)):
                 seen.append(name)
 
     sys.setprofile(watch)

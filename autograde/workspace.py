@@ -207,9 +207,7 @@ def _with_answer_restored(copy: Path, source: Path, exercise: str) -> bytes:
     try:
         notebook = nbformat.read(copy, as_version=4)
     except Exception as error:
-        raise ValueError(
-            f"{copy} is not a readable notebook ({error}); reset the whole lesson instead"
-        ) from error
+        raise ValueError(f"{copy} is not a readable notebook ({error}); reset the whole lesson instead") from error
     fresh = nbformat.read(source, as_version=4)
     if not any(_is_answer_to(exercise, cell) for cell in fresh.cells):
         raise ValueError(f"{source} has no answer cell for {exercise}; nothing was changed")

@@ -87,9 +87,7 @@ def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None)
         ax.annotate(name, (left, 0), (0, 16), weight="bold", **above)
         for place, block in enumerate(blocks):
             if head_dim * cell > 0.08 * len(block):  # inches: the label fits its block
-                ax.annotate(
-                    block, (left + place * (head_dim + 1), 0), (0, 3), fontsize=9, color=SOFT, **above
-                )
+                ax.annotate(block, (left + place * (head_dim + 1), 0), (0, 3), fontsize=9, color=SOFT, **above)
     drawn = sum(len(collection.get_paths()) for collection in ax.collections)
     ax.set_xlim(0, across)
     ax.set_ylim(down, 0)
@@ -99,9 +97,7 @@ def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None)
     if counted is not None:
         title += f" · {counted:,} counted by you: " + ("the same" if counted == drawn else "not the same")
     fig.suptitle(title, fontsize=11)
-    key = (
-        f"One cell is one element, one block one KV head: {tokens} high (tokens), {head_dim} wide (head_dim)."
-    )
+    key = f"One cell is one element, one block one KV head: {tokens} high (tokens), {head_dim} wide (head_dim)."
     fig.supxlabel(key, fontsize=9, color=SOFT)
     alt = f"The cells of a cache; layers: {num_layers}; blocks in each of K and V: {len(blocks)}. {title}."
     return Picture(fig, alt)
@@ -127,7 +123,7 @@ def bytes_by_tokens(series, limit_bytes=None, limit_label=None) -> Picture:
         )
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda tokens, _: f"{tokens:,.0f}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}" if n < 10**8 else f"{n:.2g}"))
     if limit_bytes is not None:
         ax.axhline(float(limit_bytes), color=VERMILION, linewidth=1.5)
         ax.annotate(

@@ -84,6 +84,11 @@ def test_the_librarys_own_function_is_told_apart():
     assert wrapped.verdict.status == "borrowed"
 
 
+def test_an_answer_that_asks_the_course_for_the_answer_is_told_apart():
+    source = "from autograde.answers import byte_formula as a\nkv_elements = a._elements_by_shape"
+    assert failure(source).verdict.status == "borrowed"
+
+
 def test_an_object_that_equals_everything_earns_nothing():
     source = "class E:\n    def __eq__(self, other): return True\nkv_elements = lambda *sizes: E()"
     assert failure(source).verdict.status == "wrong"

@@ -1,8 +1,10 @@
 """The `autograde` command: what it says, its exit codes and its JSON; and the JupyterLab that it starts."""
 
+import contextlib
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -61,9 +63,7 @@ def test_progress_shows_what_was_recorded_as_text_and_as_json():
     assert shown["kv_bytes"] == {"solved": True, "attempts": 1, "hints": 0}
 
 
-@pytest.mark.parametrize(
-    ("name", "exercise"), [("02", None), ("02_byte_formula", None), ("kv_bytes", "kv_bytes")]
-)
+@pytest.mark.parametrize(("name", "exercise"), [("02", None), ("02_byte_formula", None), ("kv_bytes", "kv_bytes")])
 def test_reset_takes_a_lesson_or_an_exercise_and_names_the_backup(monkeypatch, name, exercise):
     asked = []
     backup = course.ROOT / "work" / "02_byte_formula" / "backup" / "then.ipynb"
@@ -135,9 +135,7 @@ def test_release_names_the_files_that_it_changed(monkeypatch):
 def test_lab_prepares_first_says_what_it_did_and_passes_other_options_on(monkeypatch):
     started = []
     monkeypatch.setattr(lab, "prepare", lambda: ["02_byte_formula: copied"])
-    monkeypatch.setattr(
-        lab, "start", lambda arguments, instructor: started.append((arguments, instructor)) or 7
-    )
+    monkeypatch.setattr(lab, "start", lambda arguments, instructor: started.append((arguments, instructor)) or 7)
     result = run("lab", "--port", "8899", "--instructor", "--no-browser")
     assert result.exit_code == 7 and "copied" in result.output
     assert started == [(["--port", "8899", "--no-browser"], True)]
@@ -174,14 +172,26 @@ def server(tmp_path_factory):
     try:
         for line in process.stdout:
             log += line
-            if address := re.search(r"http://127\.0\.0\.1:\d+", line):
-                yield SimpleNamespace(address=address[0], log=log, root=root)
+            if address := re.search(r"http://127\.0\.0\.1:(\d+)", line):
                 break
         else:
             pytest.fail(f"JupyterLab did not start:\n{log}")
+        wait_until_it_listens(process, int(address[1]))
+        yield SimpleNamespace(address=address[0], log=log, root=root)
     finally:
         process.terminate()
         process.communicate()
+
+
+def wait_until_it_listens(process, port):
+    """The server names its address a moment before it listens there."""
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except ConnectionRefusedError:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                pytest.fail(f"JupyterLab ended with code {process.wait(timeout=0.1)}")
 
 
 def fetch(server, path):
@@ -215,9 +225,7 @@ def test_jupyterlab_asks_for_no_news_and_hides_what_is_for_instructors(server):
     _, page = fetch(server, "/lab")
     config = json.loads(re.search(r'id="jupyter-config-data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
     disabled = config["disabledExtensions"]
-    assert (
-        "@jupyter/nbgrader:formgrader" in disabled and "@jupyter/nbgrader:validate-assignment" not in disabled
-    )
+    assert "@jupyter/nbgrader:formgrader" in disabled and "@jupyter/nbgrader:validate-assignment" not in disabled
 
 
 def test_jupyterlab_keeps_its_own_login(server):

@@ -58,8 +58,6 @@ def test_the_readme_lists_every_lesson_as_the_table_does():
 @pytest.mark.parametrize("package", ["autograde.check", "kvlab"])
 def test_importing_a_package_loads_nothing_heavy(package):
     code = f"import {package}, sys; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"torch", "matplotlib", "IPython", "ipywidgets", "nbformat", "nbgrader", "typer", "rich"}
     assert not heavy & set(loaded)

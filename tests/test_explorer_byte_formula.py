@@ -126,7 +126,7 @@ def test_a_typed_number_is_read_exactly(text, number):
     "text", ["", "many", "-1", "1.5", "1e-1", "nan", "inf", "1,31", "1__0", "0x10", "1e999", "9" * 5000]
 )
 def test_a_typed_thing_that_is_no_number_is_refused(text):
-    with pytest.raises(ValueError, match="^tokens: wanted") as error:
+    with pytest.raises(ValueError, match=r"^tokens: wanted") as error:
         parse_count("tokens", text, at_least=0)
     assert len(str(error.value)) < 150
 
@@ -238,9 +238,7 @@ def test_a_blitted_picture_equals_one_drawn_afresh():
     fresh = explore()
     fresh.preset.value = "Falcon-7B"
     fresh.tokens.value = "1e6"
-    assert (
-        ImageChops.difference(pixels(explorer.picture.value), pixels(fresh.picture.value)).getbbox() is None
-    )
+    assert ImageChops.difference(pixels(explorer.picture.value), pixels(fresh.picture.value)).getbbox() is None
 
 
 def test_the_static_figure_draws_what_the_explorer_first_shows():
@@ -252,11 +250,7 @@ def test_the_static_figure_draws_what_the_explorer_first_shows():
 
 def test_widgets_can_be_found_by_class():
     explorer = explore()
-    found = {
-        name
-        for control in (*explorer.children[0].children, *explorer.children)
-        for name in control._dom_classes
-    }
+    found = {name for control in (*explorer.children[0].children, *explorer.children) for name in control._dom_classes}
     controls = "layers query-heads kv-heads head-dim dtype tokens batch preset gpu reading picture"
     assert {f"kv-{name}" for name in controls.split()} <= found
 

@@ -8,7 +8,15 @@ from autograde.exercise import Case, Verdict
 from autograde.judge import judge
 from autograde.mutants import rows_of
 from autograde.run import Outcome, collect
-from tests.fixtures.bounded_log import ANSWER, ByTuple, ChangesBeforeRefusing, DropsOldest, NeverRefuses, Right, Unwritten
+from tests.fixtures.bounded_log import (
+    ANSWER,
+    ByTuple,
+    ChangesBeforeRefusing,
+    DropsOldest,
+    NeverRefuses,
+    Right,
+    Unwritten,
+)
 
 
 def verdict_on(candidate, seed=1):

@@ -1,4 +1,4 @@
-"""Every lesson as a learner meets it: blank it runs through, filled it earns all points, and its form is the course's."""
+"""Every lesson as a learner meets it: blank it runs through, filled it earns all points."""
 
 import re
 
@@ -79,7 +79,9 @@ def test_worked_code_is_short(lesson):
 def test_every_figure_in_prose_is_cited_or_computed(lesson):
     notebook = read(lesson.notebook("solutions"))
     assert evidence.uncited_figures(notebook) == []
-    cited = {name for cell in notebook.cells if cell.cell_type == "markdown" for name in evidence.cited_ids(cell.source)}
+    cited = {
+        name for cell in notebook.cells if cell.cell_type == "markdown" for name in evidence.cited_ids(cell.source)
+    }
     known = {entry.id for entry in evidence.ledger().values() if entry.lesson == lesson.slug}
     assert cited <= known, f"cited but not in the ledger: {cited - known}"
     assert known <= cited, f"in the ledger but cited nowhere: {known - cited}"

@@ -23,25 +23,14 @@ PICTURES = {
     "cells, most": lambda: plots.cache_cells(10, 2, 5, 2, 5),
     "bytes by tokens": lambda: plots.bytes_by_tokens({"BF16": [(t, 131_072 * t) for t in (0, *CONTEXTS)]}),
     "two points": lambda: plots.bytes_by_tokens({"BF16": [(1024, 7), (1025, 8)]}, 9, "a small device"),
-    "capacity": lambda: plots.capacity_lines(
-        sizes.capacity_table(CARD, CONTEXTS), 80 * sizes.GB, "80 GB, nominal"
-    ),
-    "capacity, huge": lambda: plots.capacity_lines(
-        sizes.capacity_table(CARD, [10**15, 10**16]), 80 * sizes.GB
-    ),
+    "capacity": lambda: plots.capacity_lines(sizes.capacity_table(CARD, CONTEXTS), 80 * sizes.GB, "80 GB, nominal"),
+    "capacity, huge": lambda: plots.capacity_lines(sizes.capacity_table(CARD, [10**15, 10**16]), 80 * sizes.GB),
     "requests": lambda: plots.request_bars([100, 4096, 0], [13_107_200, 2**29, 0], [2**29] * 3),
-    "units": lambda: plots.unit_gap(
-        {"weights": sizes.as_units(14 * 10**9), "device": sizes.as_units(80 * 10**9)}
-    ),
+    "units": lambda: plots.unit_gap({"weights": sizes.as_units(14 * 10**9), "device": sizes.as_units(80 * 10**9)}),
     "models": lambda: plots.model_bars(
-        {
-            name: sizes.bytes_per_token(each.card, 16)
-            for name, each in presets(full_attention_only=True).items()
-        }
+        {name: sizes.bytes_per_token(each.card, 16) for name, each in presets(full_attention_only=True).items()}
     ),
-    "staircase": lambda: plots.tokens_that_fit(
-        [(n << 14, sizes.max_tokens(n << 14, CARD, 16)) for n in range(90)]
-    ),
+    "staircase": lambda: plots.tokens_that_fit([(n << 14, sizes.max_tokens(n << 14, CARD, 16)) for n in range(90)]),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 

@@ -141,9 +141,7 @@ def test_the_course_map_beside_the_file_follows_each_record(path, tmp_path):
     workspace.write_map({}, tmp_path)
     assert "not begun" in (path.parent / workspace.MAP_NAME).read_text(encoding="utf-8")
     progress.record("kv_bytes", True)
-    assert "1 of 7 exercises · 2 of 16 points" in (path.parent / workspace.MAP_NAME).read_text(
-        encoding="utf-8"
-    )
+    assert "1 of 7 exercises · 2 of 16 points" in (path.parent / workspace.MAP_NAME).read_text(encoding="utf-8")
 
 
 def test_without_a_course_map_a_record_makes_none(path):

@@ -72,7 +72,9 @@ def test_a_lesson_folder_holds_one_notebook_and_no_output(lesson):
 def sample():
     cells = [
         nbformat.v4.new_code_cell("1 + 1", execution_count=7, metadata={"collapsed": True, "tags": ["x"]}),
-        nbformat.v4.new_code_cell("2 + 2", execution_count=12, metadata={"tags": [UNSTABLE], "execution": {"a": "2020"}}),
+        nbformat.v4.new_code_cell(
+            "2 + 2", execution_count=12, metadata={"tags": [UNSTABLE], "execution": {"a": "2020"}}
+        ),
         nbformat.v4.new_code_cell("3", execution_count=13, metadata={"tags": [UNSTABLE, KEPT]}),
         nbformat.v4.new_markdown_cell("text\r\nmore"),
     ]
@@ -102,7 +104,9 @@ def test_normalising_twice_changes_nothing():
 
 
 def test_a_source_that_fails_is_not_released(tmp_path):
-    broken = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0", metadata={"tags": ["raises-exception"]})])
+    broken = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("1 / 0", metadata={"tags": ["raises-exception"]})]
+    )
     with pytest.raises(ReleaseError, match=r"cell 1(.|\n)*ZeroDivisionError"):
         execute(broken, tmp_path)
 

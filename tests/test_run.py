@@ -163,9 +163,7 @@ def test_an_object_is_reported_as_opaque():
 
 def test_a_class_is_driven_step_by_step_and_its_refusals_are_values():
     cases = BOUNDED_LOG.cases(Random(1))
-    mine, other = (
-        [each.value for each in collect(BOUNDED_LOG, candidate, cases)] for candidate in (Right, ByTuple)
-    )
+    mine, other = ([each.value for each in collect(BOUNDED_LOG, candidate, cases)] for candidate in (Right, ByTuple))
     assert mine == other
     assert Raised("ValueError") in mine[1]
 

@@ -134,9 +134,7 @@ def test_units_are_exact_and_round_trip(n_bytes):
     units = sizes.as_units(n_bytes)
     assert list(units) == ["GB", "GiB", "MB", "MiB", "KiB"]
     scale = {"GB": 10**9, "GiB": 1024**3, "MB": 10**6, "MiB": 1024**2, "KiB": 1024}
-    assert all(
-        isinstance(value, Fraction) and value * scale[name] == n_bytes for name, value in units.items()
-    )
+    assert all(isinstance(value, Fraction) and value * scale[name] == n_bytes for name, value in units.items())
 
 
 def test_weight_bytes_round_up_like_the_cache():
@@ -165,9 +163,7 @@ def test_show_number_is_right_to_four_digits(value):
     shown = sizes.show_number(value)
     number = Fraction(shown.removeprefix("≈ ").replace(",", ""))
     assert (
-        number == value
-        if not shown.startswith("≈")
-        else abs(number - value) <= max(value / 1000, Fraction(1, 10**12))
+        number == value if not shown.startswith("≈") else abs(number - value) <= max(value / 1000, Fraction(1, 10**12))
     )
 
 
@@ -210,9 +206,7 @@ CALLS = {
     "as_units": (sizes.as_units, {"n_bytes": 3}),
     "show_bytes": (sizes.show_bytes, {"n_bytes": 3}),
 }
-ARGUMENTS = [
-    (name, argument) for name, (_, good) in CALLS.items() for argument in good if argument != "hidden_size"
-]
+ARGUMENTS = [(name, argument) for name, (_, good) in CALLS.items() for argument in good if argument != "hidden_size"]
 MAY_BE_ZERO = {"tokens", "length", "context", "budget_bytes", "n_bytes"}
 SHOWN_AS = {"length": "lengths[1]", "context": "contexts[1]"}
 
@@ -225,9 +219,7 @@ def test_every_argument_must_be_a_whole_number_in_range(name, argument):
     for bad in NOT_WHOLE:
         with pytest.raises(TypeError) as error:
             function(**(good | {argument: bad}))
-        assert str(error.value).startswith(f"{shown}: wanted a whole number") and repr(bad) in str(
-            error.value
-        )
+        assert str(error.value).startswith(f"{shown}: wanted a whole number") and repr(bad) in str(error.value)
     lowest = 0 if argument in MAY_BE_ZERO else 1
     for bad in (lowest - 1, -(10**20), np.int64(-5)):
         with pytest.raises(ValueError, match="wanted a whole number of at least") as error:
@@ -252,9 +244,7 @@ def test_a_card_without_a_key_or_with_heads_that_do_not_divide_is_refused(use):
             continue
         with pytest.raises(ValueError, match=rf"card: .*got none for {key}"):
             use({k: v for k, v in CARD.items() if k != key})
-    with pytest.raises(
-        ValueError, match=r"num_key_value_heads: wanted a divisor of num_attention_heads = 12.*got 5"
-    ):
+    with pytest.raises(ValueError, match=r"num_key_value_heads: wanted a divisor of num_attention_heads = 12.*got 5"):
         use(CARD | {"num_key_value_heads": 5})
     with pytest.raises(ValueError, match="num_key_value_heads"):
         use(CARD | {"num_key_value_heads": 24})

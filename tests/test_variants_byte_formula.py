@@ -9,8 +9,6 @@ import pytest
 from autograde.check import answer_of, examine
 
 
-
-
 def one_tensor_per_layer(num_layers, batch, tokens, num_kv_heads, head_dim):
     count = 0
     for _layer in range(num_layers):

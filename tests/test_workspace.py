@@ -158,9 +158,7 @@ def test_resetting_one_exercise_changes_its_answer_alone(root, copy):
 def test_resetting_a_class_restores_each_of_its_cells(root, copy):
     answer_everything(copy)
     workspace.reset(LESSON, "cache", root)
-    assert {"append = 'released'", "read = 'released'", "first = 'mine'", "last = 'mine'"} <= set(
-        sources(copy)
-    )
+    assert {"append = 'released'", "read = 'released'", "first = 'mine'", "last = 'mine'"} <= set(sources(copy))
 
 
 def test_a_deleted_answer_cell_comes_back_in_its_place(root, copy):

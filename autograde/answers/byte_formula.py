@@ -12,7 +12,7 @@ import numpy as np
 from autograde.exercise import Answer, Case, Misconception
 from autograde.exercises.byte_formula import EXERCISES
 
-# ---------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------
 # Oracles
 
 
@@ -92,7 +92,7 @@ def _most_tokens(case: Case) -> int:
     return fits
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------
 # What to say about a mistake, whichever exercise it is made in
 
 SAID: dict[str, tuple[str, tuple[str, str, str], str]] = {
@@ -316,7 +316,7 @@ SAID: dict[str, tuple[str, tuple[str, str, str], str]] = {
         "For GQA, did you take the number of query heads per group for the number of groups?",
         (
             "With 32 query heads and 8 K/V heads, how many keys are stored: 8, or 4?",
-            "num_attention_heads / num_key_value_heads tells how many queries share a head, not how many heads there are.",
+            "num_attention_heads / num_key_value_heads says how many queries share a head, not how many heads exist.",
             "Use num_key_value_heads for GQA.",
         ),
         "",
@@ -382,7 +382,7 @@ def _mistakes(**wrong: Callable) -> tuple[Misconception, ...]:
     return tuple(Misconception(name, function, *SAID[name]) for name, function in wrong.items())
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------
 # Right answers by other algorithms
 
 
@@ -465,10 +465,8 @@ def _table_by_scaling(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_e
     one_head = _per_token_by_loop({**card, "num_key_value_heads": 1}, bits_per_element)
     rows = []
     for variant in variants:
-        if variant == "MQA":
-            heads = 1
-        else:
-            heads = card["num_attention_heads" if variant == "MHA" else "num_key_value_heads"]
+        stored = {"MHA": "num_attention_heads", "GQA": "num_key_value_heads"}
+        heads = card[stored[variant]] if variant in stored else 1
         rows.extend({"bytes": heads * one_head * t, "tokens": t, "variant": variant} for t in contexts)
     return rows
 
@@ -482,7 +480,7 @@ def _tokens_by_fraction(budget_bytes, card, bits_per_element):
     return math.floor(Fraction(budget_bytes, _per_token_by_product(card, bits_per_element)))
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------
 # The answers
 
 _kv_elements, _kv_bytes, _ragged_kv_bytes, _as_units, _bytes_per_token, _capacity_table, _max_tokens = EXERCISES
@@ -585,13 +583,25 @@ ANSWERS = (
         tolerance=1e-12,
         misconceptions=_mistakes(
             units_swapped=lambda n: {
-                "GB": n / 2**30, "GiB": n / 10**9, "MB": n / 2**20, "MiB": n / 10**6, "KiB": n / 10**3,
+                "GB": n / 2**30,
+                "GiB": n / 10**9,
+                "MB": n / 2**20,
+                "MiB": n / 10**6,
+                "KiB": n / 10**3,
             },
             all_binary=lambda n: {
-                "GB": n / 2**30, "GiB": n / 2**30, "MB": n / 2**20, "MiB": n / 2**20, "KiB": n / 2**10,
+                "GB": n / 2**30,
+                "GiB": n / 2**30,
+                "MB": n / 2**20,
+                "MiB": n / 2**20,
+                "KiB": n / 2**10,
             },
             all_decimal=lambda n: {
-                "GB": n / 10**9, "GiB": n / 10**9, "MB": n / 10**6, "MiB": n / 10**6, "KiB": n / 10**3,
+                "GB": n / 10**9,
+                "GiB": n / 10**9,
+                "MB": n / 10**6,
+                "MiB": n / 10**6,
+                "KiB": n / 10**3,
             },
             whole_units_only=lambda n: {unit: int(value) for unit, value in _units_by_steps(n).items()},
             rounded_units=lambda n: {unit: round(value, 2) for unit, value in _units_by_division(n).items()},
@@ -643,7 +653,8 @@ ANSWERS = (
             context_dropped=_rows(lambda c, v, t, bits: _row_bytes(c, v, 1, bits)),
             always_two_bytes=_rows(lambda c, v, t, bits: _row_bytes(c, v, t, 16)),
             contexts_outermost=_rows(
-                _row_bytes, lambda rows, variants: sorted(rows, key=lambda r: [x["tokens"] for x in rows].index(r["tokens"]))
+                _row_bytes,
+                lambda rows, variants: sorted(rows, key=lambda r: [x["tokens"] for x in rows].index(r["tokens"])),
             ),
             fixed_variant_order=_rows(
                 _row_bytes, lambda rows, variants: sorted(rows, key=lambda r: ("MHA", "GQA", "MQA").index(r["variant"]))

@@ -110,9 +110,7 @@ def _from_learner(kv_bytes, calls: dict, answers: dict) -> tuple[dict, str]:
     theirs = {}
     for name, call in calls.items():
         try:
-            with contextlib.redirect_stdout(
-                io.StringIO()
-            ):  # a print for debugging has no place in the widget
+            with contextlib.redirect_stdout(io.StringIO()):  # a print for debugging has no place in the widget
                 theirs[name] = kv_bytes(*call)
         except NotImplementedError:
             return answers, unwritten
@@ -140,9 +138,7 @@ def parse_count(name: str, text: str, at_least: int = 1) -> int:
 
     ValueError says what came and what was wanted.
     """
-    wanted = (
-        f"{name}: wanted a whole number of at least {at_least}, such as 131,072 or 1e15, got {text[:40]!r}"
-    )
+    wanted = f"{name}: wanted a whole number of at least {at_least}, such as 131,072 or 1e15, got {text[:40]!r}"
     plain = text.strip()
     if re.fullmatch(r"[+-]?\d{1,3}([,_ ]\d{3})+", plain):
         plain = re.sub(r"[,_ ]", "", plain)
@@ -177,16 +173,10 @@ class Chart:
         self.names, self.stems, self.dots, self.values = [], [], [], []
         outside = ax.get_yaxis_transform()  # x as a fraction of the axes, y in rows
         for row, (colour, marker) in enumerate(((plots.BLUE, "o"), (plots.GREEN, "s"), (plots.PINK, "D"))):
-            self.names.append(
-                ax.text(-0.02, row, "", transform=outside, ha="right", va="center", linespacing=1.1)
-            )
+            self.names.append(ax.text(-0.02, row, "", transform=outside, ha="right", va="center", linespacing=1.1))
             self.stems += ax.plot([], [], color=colour, linewidth=1.2)
-            self.dots += ax.plot(
-                [], [], color=colour, marker=marker, markersize=9, linestyle="", clip_on=False
-            )
-            self.values.append(
-                ax.text(1.05, row, "", transform=outside, ha="left", va="center", linespacing=1.1)
-            )
+            self.dots += ax.plot([], [], color=colour, marker=marker, markersize=9, linestyle="", clip_on=False)
+            self.values.append(ax.text(1.05, row, "", transform=outside, ha="left", va="center", linespacing=1.1))
 
     @property
     def moving(self):
@@ -250,18 +240,14 @@ class Explorer(widgets.VBox):
             "num_key_value_heads": _slider("KV heads", start.num_key_value_heads, 128, "kv-kv-heads"),
             "head_dim": _slider("head width", start.head_dim, 256, "kv-head-dim"),
         }
-        self.preset = _dropdown(
-            "model", [CUSTOM, *presets(full_attention_only=True)], "Llama-3-8B", "kv-preset"
-        )
+        self.preset = _dropdown("model", [CUSTOM, *presets(full_attention_only=True)], "Llama-3-8B", "kv-preset")
         self.dtype = _dropdown("element", list(sizes.BITS_PER_ELEMENT), start.dtype, "kv-dtype")
         self.gpu = _dropdown("GPU", list(gpus()), start.gpu, "kv-gpu")
         self.tokens = _text("tokens", start.tokens, "kv-tokens")
         self.batch = _text("requests", start.batch, "kv-batch")
         self.text = widgets.HTML()
         self.text.add_class("kv-reading")
-        self.picture = DescribedImage(
-            format="png", layout={"width": "100%", "max_width": "540px", "height": "auto"}
-        )
+        self.picture = DescribedImage(format="png", layout={"width": "100%", "max_width": "540px", "height": "auto"})
         self.picture.add_class("kv-picture")
         self._chart = Chart()
         self._blitter = Blitter(self._chart.figure, self._chart.moving)
@@ -332,14 +318,12 @@ def _page(last, problem: str = "") -> str:
         ("one token", _number(now.per_token, "B")),
         ("one request", f"{_number(now.per_request, 'B')} {_count(setting.tokens, 'token')}"),
         ("all requests", f"{_number(now.total, 'B')} {_count(setting.batch, 'request')}"),
-        ("the same", f"{_number(now.gb, 'GB')} {_number(now.gib, 'GiB')}"),
+        ("in GB and GiB", f"{_number(now.gb, 'GB')} {_number(now.gib, 'GiB')}"),
         ("on the GPU", f"the cache alone {fit} the {_number(now.gpu_bytes, 'B')} (nominal) of one {now.gpu}"),
     )
     facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
     if problem:
-        note = (
-            f'<span class="kv-problem">{escape(_in_labels(problem))}.</span> Still shown: the last setting.'
-        )
+        note = f'<span class="kv-problem">{escape(_in_labels(problem))}.</span> Still shown: the last setting.'
     else:
         note = escape(now.computed_by[:1].upper() + now.computed_by[1:] + ".")
     return f'{STYLE}<div role="status" aria-live="polite"><dl>{facts}</dl><p>{note}</p></div>'
@@ -361,7 +345,7 @@ def _in_labels(problem: str) -> str:
     return problem
 
 
-# The note has room for two lines, so that a sentence about a bad value moves nothing below it.
+# The note has room for two lines, three on a narrow page: a sentence about a bad value moves nothing below it.
 STYLE = """<style>
 .kv-reading .widget-html-content, .kv-reading { line-height: 1.5; max-width: 760px; }
 .kv-reading dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 16px; }
@@ -371,6 +355,7 @@ STYLE = """<style>
 .kv-reading dd span { display: inline-block; max-width: 100%; font-variant-numeric: tabular-nums; }
 .kv-reading dd span + span::before { content: "· "; white-space: pre; margin-left: 0.3em; }
 .kv-reading p { margin: 4px 0; min-height: 3em; }
+@media (max-width: 900px) { .kv-reading p { min-height: 4.5em; } }
 .kv-reading .kv-problem { color: var(--jp-error-color1, #b3261e); font-weight: 600; }
 </style>"""
 
