@@ -30,7 +30,8 @@ def _right(verdict: Verdict) -> list[str]:
 def _not_done(verdict: Verdict) -> list[str]:
     return [
         f"○ {BOLD}{verdict.exercise}{OFF} · not done yet",
-        f"Write it in the cell above, run that cell, then run this one again. Stuck? {_next_hint(verdict)}",
+        "Write it in the cell above, run that cell, then run this one again.",
+        f"Stuck? {_next_hint(verdict)}",
     ]
 
 

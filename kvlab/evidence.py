@@ -141,13 +141,14 @@ class Table:
         self.entries = entries
 
     def _repr_markdown_(self) -> str:
-        lines = ["| id | statement | value | kind | how we know |", "|:--|:--|--:|:--|:--|"]
-        for e in self.entries:
-            how = f"`{e.expression}`<br>{e.source}" if e.expression else e.source
-            id = f'<span style="white-space: nowrap">{e.id}</span>'  # otherwise it breaks at its hyphens
-            cells = (id, e.statement, e.figure, e.kind, how)
-            lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
-        return "\n".join(lines)
+        # A list, because the expressions are too wide for a table's cell on a narrow page.
+        return "\n".join(self._item(entry) for entry in self.entries)
+
+    @staticmethod
+    def _item(entry: Entry) -> str:
+        how = f"`{entry.expression}` · {entry.source}" if entry.expression else entry.source
+        name = f'<span style="white-space: nowrap">**{entry.id}**</span>'  # otherwise it breaks at its hyphens
+        return f"- {name} · {entry.statement}: **{entry.figure}** · *{entry.kind}*<br>{how}"
 
     def __repr__(self) -> str:
         return "\n".join(
