@@ -14,7 +14,7 @@ EVENTS = 40
 
 def imports():
     """Seconds to import each package, in fresh processes; and whether that pulled in torch."""
-    for package in ("kvlab", "autograde"):
+    for package in ("kvlab", "autograde", "autograde.check"):
         program = (
             "import sys, time; start = time.perf_counter();"
             f"import {package};"
@@ -96,7 +96,27 @@ def _kv_bytes(num_layers, batch, tokens, num_kv_heads, head_dim, bits_per_elemen
     return (2 * num_layers * batch * tokens * num_kv_heads * head_dim * bits_per_element + 7) // 8
 
 
-MEASUREMENTS = (imports, explorer)
+def checks():
+    """One check of each exercise of lesson 02: a right answer, and the known mistake that takes longest to name."""
+    from autograde.check import LEARNER_SEED, answer_of, examine
+    from autograde.course import lesson
+
+    slowest = {"right": 0.0, "wrong": 0.0}
+    for name in lesson("02_byte_formula").exercises:
+        answer = answer_of(name)
+        candidates = {"right": answer.alternatives[0], "wrong": answer.misconceptions[-1].wrong}
+        for kind, candidate in candidates.items():
+            runs = []
+            for _ in range(9):
+                start = time.perf_counter()
+                examine(answer, 1, candidate, LEARNER_SEED)
+                runs.append(time.perf_counter() - start)
+            slowest[kind] = max(slowest[kind], statistics.median(runs))
+    for kind, seconds in slowest.items():
+        yield f"one check, {kind} answer: {seconds * 1e3:.1f} ms (slowest exercise, median of 9; wanted ≤ 200 ms)"
+
+
+MEASUREMENTS = (imports, explorer, checks)
 
 if __name__ == "__main__":
     for measure in MEASUREMENTS:
