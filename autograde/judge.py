@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from autograde.exercise import Answer, Case, Misconception, Verdict, script
+from autograde.exercise import Answer, Case, Misconception, Verdict
 from autograde.run import Outcome, collect
 from autograde.values import Opaque, Raised, same, show
 
@@ -13,12 +13,14 @@ def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome
     verdict = Verdict(answer.exercise.name, "right", points, len(cases), seed, printed=printed)
     if outcomes[0].unwritten:
         return replace(verdict, status="not done")
-    failed = next((i for i, case in enumerate(cases) if not accepted(answer, case, outcomes[i].value)), None)
+    expected = [answer.expected(case) for case in cases]
+    checked = map(accepted, [answer] * len(cases), cases, [each.value for each in outcomes], expected)
+    failed = next((i for i, right in enumerate(checked) if not right), None)
     borrowed = next((outcome.borrowed for outcome in outcomes if outcome.borrowed), "")
     if failed is None:
         return replace(verdict, status="borrowed", note=borrowed) if borrowed else verdict
     case, outcome = cases[failed], outcomes[failed]
-    inputs, yours, expected = _shown(answer, case, outcome.value)
+    inputs, yours, wanted = _shown(answer, case, outcome.value, expected[failed])
     known = diagnose(answer, cases, [each.value for each in outcomes])
     return replace(
         verdict,
@@ -27,46 +29,47 @@ def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome
         case_label=case.label,
         inputs=inputs,
         yours=show(yours),
-        expected=show(expected),
-        note=outcome.note or _kinds(yours, expected),
+        expected=show(wanted),
+        note=outcome.note or _kinds(yours, wanted),
         misconception=known.name if known else "",
         diagnosis=known.diagnosis if known else "",
         source=known.source if known else "",
     )
 
 
-def _shown(answer: Answer, case: Case, value: object) -> tuple[tuple[tuple[str, str], ...], object, object]:
+def _shown(
+    answer: Answer, case: Case, value: object, expected: object
+) -> tuple[tuple[tuple[str, str], ...], object, object]:
     """What a learner sees of a failed case: its inputs, their value, the expected one.
 
     Of a class exercise that is the steps up to the first that differs, as code, and the values of that step.
     """
-    expected = answer.expected(case)
-    if answer.exercise.run is not script or type(value) is not list or len(value) != len(expected):
-        return tuple((key, show(item)) for key, item in case.inputs.items()), value, expected
+    steps, new = case.inputs.get("steps"), case.inputs.get("new", [])
+    named = tuple(
+        (key, show(item)) for key, item in case.inputs.items() if steps is None or key not in ("steps", "new")
+    )
+    if steps is None or type(value) is not list or len(value) != len(steps):
+        return named, value, expected
     at = next(
         i
         for i, (got, wanted) in enumerate(zip(value, expected, strict=True))
         if not same(got, wanted, answer.tolerance)
     )
-    lines = [f"it = {answer.exercise.name}({_arguments(case.inputs['new'])})"]
-    lines += [f"it.{name}({_arguments(arguments)})" for name, *arguments in case.inputs["steps"][: at + 1]]
-    return tuple(("", line) for line in lines), value[at], expected[at]
+    # A text among the arguments of the class names an input that is shown above it.
+    arguments = ", ".join(each if type(each) is str else show(each) for each in new)
+    lines = [f"it = {answer.exercise.name}({arguments})"]
+    lines += [f"it.{name}({', '.join(map(show, rest))})" for name, *rest in steps[: at + 1]]
+    return named + tuple(("", line) for line in lines), value[at], expected[at]
 
 
-def _arguments(values: list[object]) -> str:
-    return ", ".join(map(show, values))
-
-
-def accepted(answer: Answer, case: Case, value: object) -> bool:
-    """Whether `value` is a right answer to `case`."""
-    if answer.accept is not None:
-        return answer.accept(case, value)
-    return same(value, answer.expected(case), answer.tolerance)
+def accepted(answer: Answer, case: Case, value: object, expected: object) -> bool:
+    """Whether `value` is a right answer to `case`, of which `expected` is one."""
+    return answer.accept(case, value) if answer.accept else same(value, expected, answer.tolerance)
 
 
 def trace(answer: Answer, candidate: object, cases: list[Case]) -> list[object]:
-    """The plain values that `candidate` gives on the cases."""
-    return [outcome.value for outcome in collect(answer.exercise, candidate, cases)]
+    """The plain values that `candidate`, an answer of our own, gives on the cases."""
+    return [outcome.value for outcome in collect(answer.exercise, candidate, cases, watch=False)]
 
 
 def diagnose(answer: Answer, cases: list[Case], values: list[object]) -> Misconception | None:

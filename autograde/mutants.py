@@ -37,9 +37,10 @@ def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
     rejected, diagnosed, distinct = (dict.fromkeys(names, True) for _ in range(3))
     for seed in seeds:
         cases = answer.exercise.cases(Random(seed))
+        expected = [answer.expected(case) for case in cases]
         traces = {known.name: trace(answer, known.wrong, cases) for known in answer.misconceptions}
         for name, values in traces.items():
-            rejected[name] &= not all(map(accepted, [answer] * len(cases), cases, values))
+            rejected[name] &= not all(map(accepted, [answer] * len(cases), cases, values, expected))
             twins = [other for other in names if same(values, traces[other], answer.tolerance)]
             diagnosed[name] &= twins[0] == name
             distinct[name] &= twins == [name]

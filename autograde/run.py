@@ -12,7 +12,7 @@ from pathlib import Path
 
 from autograde.exercise import Case, Exercise
 from autograde.limits import TimeLimit, time_limit
-from autograde.values import Raised, plain
+from autograde.values import Raised, plain, same
 
 ORACLES = "autograde.answers."  # calling what decides is borrowing too
 HERE = str(Path(__file__).resolve().parent)
@@ -30,18 +30,22 @@ class Outcome:
     borrowed: str = ""  # dotted name of the library function that ran inside the answer
 
 
-def collect(exercise: Exercise, candidate: object, cases: list[Case]) -> list[Outcome]:
-    """One outcome per case, in order. After a time-out the remaining cases are not run, and share its value."""
+def collect(exercise: Exercise, candidate: object, cases: list[Case], watch: bool = True) -> list[Outcome]:
+    """One outcome per case, in order. After a time-out the remaining cases are not run, and share its value.
+
+    Without `watch` nobody looks whether the library answered: answers of our own run twice as fast.
+    """
     outcomes: list[Outcome] = []
     for case in cases:
-        outcomes.append(_one(exercise, candidate, case))
-        if outcomes[-1].value == Raised("TimeLimit"):
+        outcomes.append(_one(exercise, candidate, case, watch))
+        if same(outcomes[-1].value, Raised("TimeLimit")):
             return outcomes + outcomes[-1:] * (len(cases) - len(outcomes))
     return outcomes
 
 
-def _one(exercise: Exercise, candidate: object, case: Case) -> Outcome:
-    with _listening() as heard, _watching(exercise.library) as borrowed:
+def _one(exercise: Exercise, candidate: object, case: Case, watch: bool) -> Outcome:
+    watching = _watching(exercise.library) if watch else contextlib.nullcontext([])
+    with _listening() as heard, watching as borrowed:
         try:
             with time_limit(exercise.seconds):
                 value, note, unwritten = plain(exercise.run(candidate, case)), "", False

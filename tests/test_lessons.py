@@ -1,6 +1,8 @@
 """Every lesson as a learner meets it: blank it runs through, filled it earns all points."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -93,3 +95,13 @@ def test_no_committed_output_holds_an_address_a_path_or_a_date(lesson):
         for output in cell.get("outputs", []):
             text = output.get("text", "") + str(output.get("data", {}).get("text/plain", ""))
             assert not re.search(r"0x[0-9a-f]{6,}|/home/|/root|/tmp|/Users|[A-Z]:\\|\b20\d\d-\d\d-\d\d", text), text
+
+
+@each_lesson
+def test_without_the_packages_the_first_cell_says_in_one_sentence_what_to_do(lesson, tmp_path):
+    setup = by_grade_id(read(lesson.notebook("lessons")))["setup"].source
+    bare = [sys.executable, "-I", "-S", "-c", setup]  # no site-packages
+    done = subprocess.run(bare, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.fullmatch(r"ImportError: .* is not installed .* `make lab`.*\.", done.stderr.splitlines()[-1])
+    assert "During handling" not in done.stderr

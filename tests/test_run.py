@@ -30,6 +30,13 @@ def test_one_value_per_case_in_order():
     assert [each.value for each in got] == [2, -8]
 
 
+def test_an_array_is_a_value_like_any_other():
+    import numpy as np
+
+    first, second = outcomes(lambda n: np.full((2, 2), n), {"n": 3}, {"n": 4})
+    assert first.value.tolist() == [[3, 3], [3, 3]] and second.value[0, 0] == 4
+
+
 def test_inputs_are_copied_so_that_an_answer_cannot_change_a_later_case():
     case = Case("", {"rows": [3, 1, 2]})
     first, second = collect(exercise(), lambda rows: rows.sort() or rows, [case, case])
