@@ -18,4 +18,12 @@ c.ClearSolutions.code_stub = {"python": "raise NotImplementedError  # replace th
 
 # A deleted check cell comes back, so that deleting it neither costs nor earns anything.
 c.OverwriteCells.add_missing_cells = True
+# nbgrader's own steps in their order; the fourth also tells the student what it put back.
+c.Autograde.sanitize_preprocessors = [
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.DeduplicateIds",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "autograde.restored.SayWhatWasRestored",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
 c.Execute.timeout = 300

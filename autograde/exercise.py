@@ -24,7 +24,7 @@ class Case:
 
 def call(candidate: object, case: Case) -> object:
     """Call the learner's function with the inputs, by position, so that parameters may carry any name."""
-    return candidate(*copy.deepcopy(list(case.inputs.values())))
+    return plain(candidate(*copy.deepcopy(list(case.inputs.values()))))
 
 
 def attempt(step: Callable[..., object], *args: object) -> object:
@@ -61,9 +61,9 @@ class Exercise:
 
     name: str
     cases: Callable[[Random], list[Case]]  # from fundamental to subtle; the same seed gives the same cases
-    run: Run = call
+    run: Run = call  # gives `plain` values of what the learner's code returned
     seconds: float = 5.0  # time limit of one case
-    library: tuple[str, ...] = ()  # dotted prefixes of library code that would answer instead of the learner
+    library: tuple[str, ...] = ()  # functions that would answer for the learner, as "package.module:function"
 
 
 @dataclass(frozen=True)

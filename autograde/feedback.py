@@ -30,7 +30,7 @@ def _right(verdict: Verdict) -> list[str]:
 def _not_done(verdict: Verdict) -> list[str]:
     return [
         f"○ {BOLD}{verdict.exercise}{OFF} · not done yet",
-        "Write it in the cell above, run that cell, then run this one again.",
+        *(_upstream(verdict) or ["Write it in the cell above, run that cell, then run this one again."]),
         f"Stuck? {_next_hint(verdict)}",
     ]
 
@@ -61,10 +61,15 @@ def _wrong(verdict: Verdict) -> list[str]:
     if verdict.diagnosis:
         lines += ["", *(f"{BOLD}{line}{OFF}" for line in _wrapped(verdict.diagnosis))]
     if verdict.upstream:
-        lines += ["", *_wrapped(f"It calls {verdict.upstream}, which is not right yet: mend that first.")]
+        lines += ["", *_upstream(verdict)]
     if verdict.source:
-        lines += _wrapped(f"You are in good company: {verdict.source}")
+        lines += _wrapped(f"It happens to others too. {verdict.source}")
     return [*lines, "", f"For a hint: {_next_hint(verdict)}"]
+
+
+def _upstream(verdict: Verdict) -> list[str]:
+    name = verdict.upstream
+    return [f"It calls {name}, which is not right yet: look at that one first."] if name else []
 
 
 def _indented(value: str) -> str:

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from autograde.difference import difference
 from autograde.exercise import Answer, Case, Misconception, Verdict
 from autograde.run import Outcome, collect
-from autograde.values import Opaque, Raised, same, show
+from autograde.values import same, show
 
 
 def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome], seed: int) -> Verdict:
@@ -20,6 +21,7 @@ def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome
     if failed is None:
         return replace(verdict, status="borrowed", note=borrowed) if borrowed else verdict
     case, outcome = cases[failed], outcomes[failed]
+    verdict = replace(verdict, printed="".join(each.printed for each in outcomes[: failed + 1]))
     inputs, yours, wanted = _shown(answer, case, outcome.value, expected[failed])
     known = diagnose(answer, cases, [each.value for each in outcomes])
     return replace(
@@ -30,7 +32,7 @@ def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome
         inputs=inputs,
         yours=show(yours),
         expected=show(wanted),
-        note=outcome.note or _kinds(yours, wanted),
+        note=outcome.note or difference(yours, wanted, answer.tolerance),
         misconception=known.name if known else "",
         diagnosis=known.diagnosis if known else "",
         source=known.source if known else "",
@@ -50,11 +52,8 @@ def _shown(
     )
     if steps is None or type(value) is not list or len(value) != len(steps):
         return named, value, expected
-    at = next(
-        i
-        for i, (got, wanted) in enumerate(zip(value, expected, strict=True))
-        if not same(got, wanted, answer.tolerance)
-    )
+    differs = (not same(got, wanted, answer.tolerance) for got, wanted in zip(value, expected, strict=True))
+    at = next((i for i, each in enumerate(differs) if each), len(steps) - 1)
     # A text among the arguments of the class names an input that is shown above it.
     arguments = ", ".join(each if type(each) is str else show(each) for each in new)
     lines = [f"it = {answer.exercise.name}({arguments})"]
@@ -78,12 +77,3 @@ def diagnose(answer: Answer, cases: list[Case], values: list[object]) -> Misconc
         if same(values, trace(answer, known.wrong, cases), answer.tolerance):
             return known
     return None
-
-
-def _kinds(yours: object, expected: object) -> str:
-    """A sentence when the value is of the wrong kind: 192.0 and 192 look alike to many readers."""
-    if isinstance(yours, Raised | Opaque) or isinstance(expected, Raised) or type(yours) is type(expected):
-        return ""
-    if yours is None:
-        return "Your function returned None. Does every path end in `return`?"
-    return f"Yours is of type {type(yours).__name__}; {type(expected).__name__} was wanted."

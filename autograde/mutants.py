@@ -42,7 +42,7 @@ def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
         for name, values in traces.items():
             rejected[name] &= not all(map(accepted, [answer] * len(cases), cases, values, expected))
             twins = [other for other in names if same(values, traces[other], answer.tolerance)]
-            diagnosed[name] &= twins[0] == name
+            diagnosed[name] &= twins[:1] == [name]
             distinct[name] &= twins == [name]
     return [Row(answer.exercise.name, name, rejected[name], diagnosed[name], distinct[name]) for name in names]
 

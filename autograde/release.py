@@ -62,7 +62,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookN
         allow_errors=True,
     )
     # A release is no learner's attempt: with this variable set, no progress is recorded.
-    client.execute(env={**os.environ, "NBGRADER_EXECUTION": "release"})
+    client.execute(env={**os.environ, "NBGRADER_EXECUTION": "release"}, stderr=subprocess.DEVNULL)
     for number, cell in enumerate(notebook.cells, start=1):
         for output in cell.get("outputs", []):
             if output.output_type == "error" or (output.output_type == "stream" and output.name == "stderr"):

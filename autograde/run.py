@@ -4,18 +4,23 @@ import contextlib
 import io
 import linecache
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograde.course import ROOT
 from autograde.exercise import Case, Exercise
 from autograde.limits import TimeLimit, time_limit
-from autograde.values import Raised, plain, same
+from autograde.values import Raised, plain, same, type_name
 
-ORACLES = "autograde.answers."  # calling what decides is borrowing too
-HERE = str(Path(__file__).resolve().parent)
+HERE = str(ROOT / "autograde")
+ORACLES = str(ROOT / "autograde" / "answers")  # calling what decides is borrowing too
+KVLAB = str(ROOT / "kvlab")
+NOT_THEIRS = (KVLAB, str(ROOT / "tiny_transformer.py"), sys.base_prefix)
+SLOW = "Does a loop never end, or take one step per token where a formula would do?"
 MAX_PRINTED = 4_000  # characters of a learner's prints that are replayed
 
 
@@ -48,21 +53,32 @@ def _one(exercise: Exercise, candidate: object, case: Case, watch: bool) -> Outc
     with _listening() as heard, watching as borrowed:
         try:
             with time_limit(exercise.seconds):
-                value, note, unwritten = plain(exercise.run(candidate, case)), "", False
+                value, note = plain(exercise.run(candidate, case), ours=True), ""
         except TimeLimit:
-            value, unwritten = Raised("TimeLimit"), False
-            note = f"It was still running after {exercise.seconds:g} s. Does a loop end?"
-        except NotImplementedError as error:
-            value, note, unwritten = Raised("NotImplementedError"), own_line(error), True
-        except (Exception, SystemExit) as error:
-            value, note, unwritten = Raised.from_exception(error), own_line(error), False
-    return Outcome(value, note, unwritten, heard.getvalue()[:MAX_PRINTED], next(iter(borrowed), ""))
+            value, note = Raised("TimeLimit"), f"It was still running after {exercise.seconds:g} s. {SLOW}"
+        except KeyboardInterrupt:
+            raise  # somebody pressed Interrupt
+        except BaseException as error:  # SystemExit, GeneratorExit and their like are only wrong answers
+            value, note = Raised.from_exception(error), _note(error)
+    unwritten = same(value, Raised("NotImplementedError"))
+    return Outcome(value, note, unwritten, heard.getvalue(), next(iter(borrowed), ""))
+
+
+class _Heard(io.StringIO):
+    """Keeps the first MAX_PRINTED characters. Closing it, as a learner may close sys.stdout, closes nothing."""
+
+    def write(self, text: str) -> int:
+        super().write(text[: max(0, MAX_PRINTED - self.tell())])
+        return len(text)
+
+    def close(self) -> None:
+        pass
 
 
 @contextlib.contextmanager
 def _listening() -> Iterator[io.StringIO]:
     """Collect prints and warnings. nbgrader scores 0 for anything on stderr, so nothing may reach it."""
-    heard = io.StringIO()
+    heard = _Heard()
 
     def heed(message, category, filename, lineno, file=None, line=None) -> None:
         heard.write(f"{category.__name__}: {message}\n")
@@ -79,39 +95,60 @@ def _listening() -> Iterator[io.StringIO]:
 
 @contextlib.contextmanager
 def _watching(library: tuple[str, ...]) -> Iterator[list[str]]:
-    """Names of functions that run meanwhile and belong to `library` (dotted prefixes) or to the course's answers.
+    """Names of functions that run meanwhile and are in `library`, or among the course's answers.
 
-    A profiler that is already set stays, and nothing is noticed.
+    Functions are known by their file and name, so that a copy under another name is noticed; what one function of
+    kvlab calls in another is kvlab's business. A profiler that is already set stays, and nothing is noticed.
     """
-    seen: list[str] = []
     if sys.getprofile() is not None:
-        yield seen
+        yield []
         return
+    seen: list[str] = []
+    names = {_place(name): name.replace(":", ".") for name in library}
 
     def watch(frame, event, argument) -> None:
-        if event == "call":
-            name = f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_qualname}"
-            if name.startswith((*library, ORACLES)):
-                seen.append(name)
+        if event != "call":
+            return
+        code = frame.f_code
+        if code.co_filename.startswith(ORACLES):
+            seen.append(f"answer in {Path(code.co_filename).name}")
+        elif (code.co_filename, code.co_qualname) in names:
+            caller = frame.f_back.f_code.co_filename if frame.f_back else ""
+            if not caller.startswith(KVLAB):
+                seen.append(names[code.co_filename, code.co_qualname])
 
     sys.setprofile(watch)
+    threading.setprofile(watch)
     try:
         yield seen
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def _place(name: str) -> tuple[str, str]:
+    """File and qualified name of a function given as "package.module:function"."""
+    module, _, function = name.partition(":")
+    return f"{ROOT.joinpath(*module.split('.'))}.py", function
+
+
+def _note(error: BaseException) -> str:
+    """`own_line`, or the bare class where the exception does not even let itself be described."""
+    try:
+        with time_limit(1):
+            return own_line(error)
+    except BaseException:
+        return type_name(type(error))
 
 
 def own_line(error: BaseException) -> str:
     """The exception as a learner needs it: its class, its message and the last line of theirs that was running."""
-    try:
-        message = str(error)[:300]
-    except Exception:  # a hostile or broken __str__
-        message = "(its message cannot be shown)"
-    said = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    name, message = type_name(type(error)), str(error)[:300]
+    said = f"{name}: {message}" if message else name
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.startswith(HERE):
             return said  # the call itself failed, before a line of the answer ran
-        if "site-packages" not in frame.filename and not frame.filename.startswith(sys.base_prefix):
+        if not frame.filename.startswith(NOT_THEIRS) and "site-packages" not in frame.filename:
             line = linecache.getline(frame.filename, frame.lineno).strip() or frame.line or ""
-            return f"{said}\nin your line {frame.lineno}:  {line}"
+            return f"{said}\nin your {frame.name}, line {frame.lineno}:  {line}"
     return said

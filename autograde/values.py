@@ -4,6 +4,7 @@ An answer is code that we did not write, so nothing that it returns is trusted t
 itself. `plain` copies a value into types that cannot misbehave; every later step sees only the copy.
 """
 
+import builtins
 import math
 import reprlib
 from dataclasses import dataclass
@@ -13,6 +14,15 @@ import numpy as np
 
 MAX_DEPTH = 12
 MAX_ITEMS = 200_000
+MAX_SHOWN = 2_000  # characters of one value that a learner reads
+
+# By identity: a class may bring a metaclass whose ==, hash or __name__ do anything.
+_BUILT_IN = {id(each): name for name, each in vars(builtins).items() if isinstance(each, type)}
+
+
+def type_name(kind: type) -> str:
+    """The name of a class, asked in a way that the class cannot answer itself."""
+    return str.__str__(type.__dict__["__name__"].__get__(kind))
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,8 @@ class Raised:
 
     @classmethod
     def from_exception(cls, error: BaseException) -> "Raised":
-        return cls(next(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"))
+        bases = type.__dict__["__mro__"].__get__(type(error))
+        return cls(next(_BUILT_IN[id(base)] for base in bases if id(base) in _BUILT_IN))
 
 
 @dataclass(frozen=True)
@@ -33,33 +44,36 @@ class Opaque:
     type_name: str
 
 
-def plain(value: object, depth: int = 0) -> object:
-    """A copy of `value` made of None, bool, int, float, str, Fraction, list, dict, numeric arrays and Raised.
+def plain(value: object, depth: int = 0, ours: bool = False) -> object:
+    """A copy of `value` made of None, bool, int, float, str, Fraction, list, dict and numeric arrays.
 
     Tuples become lists and NumPy scalars become Python numbers. Anything else, a subclass of a plain type
-    included, becomes Opaque, because its methods could be anything.
+    included, becomes Opaque, because its methods could be anything. `ours` keeps Raised and Opaque as they are: only
+    what was caught may stand for an exception, not what an answer returned.
     """
     kind = type(value)
-    if value is None or kind in (bool, int, float, str, Raised):
+    if value is None or kind in (bool, int, float, str):
         return value
-    if kind is Fraction:
-        return Fraction(value.numerator, value.denominator)
+    if ours and kind in (Raised, Opaque):
+        return value
+    if kind is Fraction and type(value._numerator) is int and type(value._denominator) is int:
+        return Fraction(value._numerator, value._denominator) if value._denominator else Opaque("Fraction")
     if depth < MAX_DEPTH:
         if kind in (list, tuple) and len(value) <= MAX_ITEMS:
-            return [plain(item, depth + 1) for item in value]
+            return [plain(item, depth + 1, ours) for item in value]
         if kind is dict and len(value) <= MAX_ITEMS:
-            return {_key(key): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, np.generic) and kind.__module__ == "numpy" and kind is not np.object_:
+            return {_key(key): plain(item, depth + 1, ours) for key, item in value.items()}
+    if isinstance(value, np.generic) and kind.__module__ == "numpy" and value.dtype.kind in "biufU":
         item = value.item()
-        return item if type(item) in (bool, int, float, str) else Opaque(kind.__name__)
+        return item if type(item) in (bool, int, float, str) else Opaque(type_name(kind))
     if kind is np.ndarray and value.dtype.kind in "biuf" and value.size <= MAX_ITEMS:
         return np.array(value)
-    return Opaque(kind.__name__)
+    return Opaque(type_name(kind))
 
 
 def _key(key: object) -> object:
     copy = plain(key)
-    return copy if type(copy) in (bool, int, float, str, type(None)) else Opaque(type(key).__name__)
+    return copy if type(copy) in (bool, int, float, str, type(None)) else Opaque(type_name(type(key)))
 
 
 def same(yours: object, expected: object, tolerance: float = 0.0) -> bool:
@@ -78,9 +92,8 @@ def same(yours: object, expected: object, tolerance: float = 0.0) -> bool:
     if type(expected) is list:
         return len(yours) == len(expected) and all(map(same, yours, expected, [tolerance] * len(expected)))
     if type(expected) is dict:
-        return yours.keys() == expected.keys() and all(
-            same(yours[key], value, tolerance) for key, value in expected.items()
-        )
+        keys = [{(type(key), key) for key in each} for each in (yours, expected)]  # True is no 1
+        return keys[0] == keys[1] and all(same(yours[key], value, tolerance) for key, value in expected.items())
     return yours == expected
 
 
@@ -99,28 +112,43 @@ def _same_arrays(yours: object, expected: object, tolerance: float) -> bool:
         return False
     if expected.dtype.kind == "f":
         scale = np.maximum(1.0, np.abs(expected))
-        with np.errstate(invalid="ignore"):
-            close = (np.abs(yours - expected) <= tolerance * scale) | (yours == expected)
-        return bool(np.all(close | (np.isnan(yours) & np.isnan(expected))))
+        with np.errstate(all="ignore"):
+            close = np.abs(yours - expected) <= tolerance * scale
+        finite = np.isfinite(yours) & np.isfinite(expected)  # an infinite expectation has no neighbourhood
+        alike = np.where(finite, close, yours == expected) | (np.isnan(yours) & np.isnan(expected))
+        return bool(np.all(alike))
     return yours.dtype.kind != "f" and bool(np.array_equal(yours, expected))
 
 
 def show(value: object) -> str:
-    """`value` as a learner reads it: integers from five digits on with separators, long lists shortened."""
+    """`value` as a learner reads it: integers from five digits on with separators, long lists and texts shortened."""
+    text = _show(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
+
+
+def _show(value: object) -> str:
     if isinstance(value, Raised):
         return f"raises {value.name}"
     if isinstance(value, Opaque):
         return f"an object of type {value.type_name}"
     if type(value) is int:
-        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+        return _show_int(value)
     if type(value) is Fraction:
-        return f"Fraction({value.numerator:,}, {value.denominator:,})"
+        return f"Fraction({_show_int(value.numerator)}, {_show_int(value.denominator)})"
     if type(value) is list:
-        shown = ", ".join(show(item) for item in value[:8])
-        return f"[{shown}{f', … {len(value) - 8} more' if len(value) > 8 else ''}]"
+        # Rows of a table, one under the other.
+        between = ",\n " if value and type(value[0]) is dict else ", "
+        shown = between.join(_show(item) for item in value[:12])
+        return f"[{shown}{f', … {len(value) - 12} more' if len(value) > 12 else ''}]"
     if type(value) is dict:
-        return "{" + ", ".join(f"{key!r}: {show(item)}" for key, item in list(value.items())[:12]) + "}"
+        return "{" + ", ".join(f"{reprlib.repr(key)}: {_show(item)}" for key, item in list(value.items())[:12]) + "}"
     if isinstance(value, np.ndarray):
         body = np.array2string(value, threshold=40, edgeitems=3, precision=6, suppress_small=True)
         return f"{body}  {value.dtype}{list(value.shape)}"
     return reprlib.repr(value)
+
+
+def _show_int(value: int) -> str:
+    if value.bit_length() > 1000:  # Python refuses to write out very long integers
+        return f"an integer of about {int(value.bit_length() * math.log10(2)) + 1:,} digits"
+    return f"{value:,}" if abs(value) >= 10_000 else str(value)

@@ -5,6 +5,8 @@ says, a label, marker or hatch says too. The paper is opaque and light, so that 
 dark theme.
 """
 
+from numbers import Integral
+
 from matplotlib import rc_context
 from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
@@ -37,6 +39,7 @@ STYLE = {
     "ytick.labelcolor": INK,
 }
 MOST_CELLS = 2000  # beyond this a cell is too small to count by eye
+NO_DIFFERENCE, MOST_DIFFERENCE = 1e-17, 10.0  # ends of every axis of differences; the lower one stands for 0
 
 
 def _figure(width: float, height: float, **axes):
@@ -234,6 +237,196 @@ def tokens_that_fit(points) -> Picture:
     ax.set_ylabel("tokens that fit")
     alt = f"Tokens that fit, in whole steps up to {max(tokens):,.0f} for {byte_label(max(budgets))}."
     return Picture(fig, alt)
+
+
+def step_differences(differences, atol) -> Picture:
+    """For each step of a decoder the largest |cached - full| of its logits, on a logarithmic axis.
+
+    `differences` (T, V) are absolute. A difference of 0 lies on the bottom edge; one that is not a number, or beyond
+    the axis, on the top edge. The line is the tolerance `atol`; a step above it is a red diamond.
+    """
+    fig, ax = _figure(7.4, 3.4)
+    largest = [max(map(float, row), key=lambda value: (value != value, value)) for row in differences]
+    difference_axis(ax.yaxis)
+    ax.axhspan(atol, MOST_DIFFERENCE, color=VERMILION, alpha=0.08, linewidth=0)
+    ax.axhline(atol, color=VERMILION, linewidth=1.5)
+    beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "annotation_clip": False}
+    ax.annotate(f"tolerance\n{atol:.3g}", (1, atol), (6, 0), va="center", color=VERMILION, **beside)
+    looks = {True: (BLUE, "o", "within the tolerance"), False: (VERMILION, "D", "not within it")}
+    for agrees, (colour, marker, label) in looks.items():
+        steps = [step for step, value in enumerate(largest) if (value <= atol) == agrees]
+        heights = [difference_height(largest[step]) for step in steps]
+        ax.vlines(steps, NO_DIFFERENCE, heights, color=colour, linewidth=1.2)
+        look = {"color": colour, "marker": marker, "markersize": 8, "linestyle": "", "clip_on": False}
+        (marks,) = ax.plot(steps, heights, label=label, **look)
+        marks.set_in_layout(False)  # marks lie within the axes; an empty set of them would disturb the layout
+    for step, value in enumerate(largest):
+        if difference_height(value) == MOST_DIFFERENCE:  # its place does not say how much
+            ax.annotate(short_difference(value), (step, MOST_DIFFERENCE), (8, -9), textcoords="offset points")
+    ax.set_xlim(-0.5, len(largest) - 0.5)
+    ax.xaxis.set_major_locator(MaxNLocator(20, integer=True, steps=[1, 2, 5, 10]))
+    ax.grid(axis="x", visible=False)
+    ax.set_xlabel("step, counted from 0")
+    ax.set_ylabel("largest |cached − full|")
+    beyond = sum(not value <= atol for value in largest)
+    ax.set_title(f"{len(largest) - beyond} of {len(largest)} steps within the tolerance", fontsize=11, pad=12)
+    fig.legend(loc="outside lower center", ncols=2, frameon=False)
+    each = ", ".join(f"step {step} {short_difference(value)}" for step, value in enumerate(largest))
+    return Picture(fig, f"{ax.get_title()} {atol:.3g}. Largest difference of each: {each}.")
+
+
+def row_verdicts(differences, atol, first) -> Picture:
+    """A strip of rows with the difference of each entry; rows that are not within `atol` stand out.
+
+    `differences` (T, V) are absolute; NaN is within no tolerance. `first` is what the learner's `first_divergence`
+    gave: the row that it names is marked, right or wrong.
+    """
+    rows = [[float(value) for value in row] for row in differences]
+    fig, ax = _table_axes(len(rows), len(rows[0]), "entry of the row")
+    beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
+    diverging = [row for row, values in enumerate(rows) if not all(value <= atol for value in values)]
+    for row, values in enumerate(rows):
+        for column, value in enumerate(values):
+            if value <= atol:
+                _cell(ax, row, column, short_difference(value), PAPER, INK)
+            else:
+                _cell(ax, row, column, f"≠  {short_difference(value)}", VERMILION, "white", weight="bold")
+        verdict, colour = ("diverges", VERMILION) if row in diverging else ("agrees", SOFT)
+        ax.annotate(verdict, (1, row), (8, 0), color=colour, **beside)
+        if _names(first, row):
+            ax.annotate("◄  the first, by yours", (1, row), (74, 0), weight="bold", **beside)
+    ax.set_title(f"|a − b|, tolerance {atol:.3g} · your first_divergence: {_short(first)}", fontsize=11)
+    said = "no row" if not diverging else "rows " + ", ".join(map(str, diverging))
+    return Picture(fig, f"{len(rows)} rows, beyond the tolerance {atol:.3g}: {said}. You gave {_short(first)}.")
+
+
+def logit_pairs(right, wrong) -> Picture:
+    """The logits (T, V) of two decoders side by side, the largest of each row filled.
+
+    `right` uses every position, `wrong` reads each as position 0.
+    """
+    tables = [[[float(value) for value in row] for row in table] for table in (right, wrong)]
+    width = len(tables[0][0])
+    fig, ax = _table_axes(len(tables[0]), 2 * width + 1, "token whose logit it is")
+    largest = [[row.index(max(row)) for row in table] for table in tables]
+    looks = (("right positions", BLUE, "white"), ("every position 0", ORANGE, INK))
+    for place, (name, fill, ink) in enumerate(looks):
+        left = place * (width + 1)
+        ax.text(left + (width - 1) / 2, -0.75, name, ha="center", va="bottom", weight="bold")
+        for row, values in enumerate(tables[place]):
+            for column, value in enumerate(values):
+                best = column == largest[place][row]
+                look = (fill, ink, "bold") if best else (PAPER, INK, "normal")
+                _cell(ax, row, left + column, f"{value:.3f}", *look)
+    for row, (one, other) in enumerate(zip(*largest, strict=True)):
+        sign, colour = ("=", SOFT) if one == other else ("≠", VERMILION)
+        ax.text(width, row, sign, ha="center", va="center", color=colour, fontsize=13)
+    ax.set_xticks([*range(width), *range(width + 1, 2 * width + 1)], [*range(width)] * 2)
+    same = sum(one == other for one, other in zip(*largest, strict=True))
+    ax.set_title(f"filled: the arg-max of each row, the same in {same} of {len(tables[0])} rows", fontsize=11, pad=26)
+    alt = f"Logits of {len(tables[0])} rows; the arg-max is the same in {same} of them. "
+    pairs = enumerate(zip(*tables, strict=True))
+    alt += " ".join(f"Row {row}: {_list_logits(one)} against {_list_logits(other)}." for row, (one, other) in pairs)
+    return Picture(fig, alt)
+
+
+def shares(probabilities, u, chosen) -> Picture:
+    """The unit interval cut into the tokens' shares, in the order of the ids, with the draw `u` as a line.
+
+    `chosen` is the token that the learner's `sample` gave; its share is filled.
+    """
+    probabilities = [float(p) for p in probabilities]
+    fig, ax = _figure(7.4, 2.2)
+    left = 0.0
+    for token, p in enumerate(probabilities):
+        fill, ink, weight = (BLUE, "white", "bold") if _names(chosen, token) else (PAPER, INK, "normal")
+        ax.add_patch(Rectangle((left, 0), p, 1, facecolor=fill, edgecolor=INK, linewidth=1))
+        middle = left + p / 2
+        if p >= 0.025:  # room for a label inside
+            label = f"token {token}\n{p:.3g}" if p >= 0.1 else f"{token}"
+            ax.text(middle, 0.5, label, ha="center", va="center", color=ink, weight=weight)
+        elif p > 0:
+            ax.text(middle, 1.03, f"{token}", ha="center", va="bottom", color=INK, weight=weight)
+        left += p
+    ax.plot((u, u), (-0.06, 1.4), color=VERMILION, linewidth=2, clip_on=False, solid_capstyle="butt")
+    side = "left" if u < 0.5 else "right"
+    ax.text(u, 1.26, f"  u = {_below_one(u)}  ", color=VERMILION, ha=side, va="bottom", weight="bold")
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.set_yticks([])
+    ax.grid(visible=False)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel("[0, 1): each token owns as much of it as its probability")
+    ax.set_ylabel("share")
+    title = f"your sample: {_short(chosen)}"
+    if empty := [f"{token}" for token, p in enumerate(probabilities) if p == 0]:
+        title += f" · tokens of probability 0: {', '.join(empty)}"
+    ax.set_title(title, fontsize=11, pad=36)
+    each = ", ".join(f"token {token} {p:.3g}" for token, p in enumerate(probabilities))
+    alt = f"The unit interval in shares: {each}. The draw is {_below_one(u)}; your sample gave {_short(chosen)}."
+    return Picture(fig, alt)
+
+
+def difference_axis(axis) -> None:
+    """A logarithmic axis of absolute differences with fixed ends; its lower end is labelled 0."""
+    axis.axes.set_yscale("log")
+    axis.axes.set_ylim(NO_DIFFERENCE, MOST_DIFFERENCE)
+    ticks = [NO_DIFFERENCE, 1e-14, 1e-10, 1e-6, 1e-2, 1]
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda n, _: "0" if n == NO_DIFFERENCE else f"{n:g}".replace("e-0", "e-")))
+    axis.set_minor_locator(NullLocator())
+
+
+def difference_height(value: float) -> float:
+    """Where a difference lies on that axis: 0 on the lower end and nothing else there; NaN on the upper end."""
+    if value == 0:
+        return NO_DIFFERENCE
+    return max(2 * NO_DIFFERENCE, value) if value < MOST_DIFFERENCE else MOST_DIFFERENCE
+
+
+def short_difference(value: float) -> str:
+    """A difference in few characters: "0", "4.4e-16", "0.41", "nan"."""
+    return f"{value:.1e}" if 0 < value < 1e-3 else f"{value:.2g}"
+
+
+def _table_axes(rows: int, columns: int, xlabel: str):
+    """A figure whose axes hold cells of unit size, row 0 on top."""
+    fig, ax = _figure(7.4, 1.5 + 0.29 * rows)
+    ax.set_xlim(-0.5, columns - 0.5)
+    ax.set_ylim(rows - 0.5, -0.5)
+    ax.set_xticks(range(columns))
+    ax.set_yticks(range(rows), [f"row {row}" for row in range(rows)])
+    ax.set_xlabel(xlabel)
+    ax.grid(visible=False)
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    return fig, ax
+
+
+def _cell(ax, row, column, text, fill, ink, weight="normal") -> None:
+    ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=fill, edgecolor=GRID, linewidth=1))
+    ax.text(column, row, text, ha="center", va="center", color=ink, weight=weight, fontsize=9)
+
+
+def _list_logits(values) -> str:
+    return ", ".join(f"{value:.3f}" for value in values)
+
+
+def _below_one(u: float) -> str:
+    """A draw from [0, 1) in few digits, but never as 1."""
+    return f"{u:.4g}" if float(f"{u:.4g}") < 1 else f"{float(u)!r}"
+
+
+def _names(answer, number: int) -> bool:
+    """Whether what a learner's function returned is this whole number."""
+    return isinstance(answer, Integral) and not isinstance(answer, bool) and answer == number
+
+
+def _short(answer) -> str:
+    """What a learner's function returned, whatever it is, in a few characters."""
+    text = repr(answer)
+    return text if len(text) <= 30 else text[:29] + "…"
 
 
 def _even_binary_steps(largest: float) -> list[float]:

@@ -62,7 +62,7 @@ def test_the_failure_is_an_assertion_that_shows_the_feedback_alone():
 def test_the_learners_own_line_is_shown():
     error = failure("def kv_elements(l, b, t, h, d):\n    return l / 0\n")
     assert "ZeroDivisionError" in str(error)
-    assert "your line 2" in str(error)
+    assert "your kv_elements, line 2" in str(error)
 
 
 def test_prints_of_a_right_answer_are_replayed_on_stdout(capsys):
@@ -96,7 +96,7 @@ def test_an_object_that_equals_everything_earns_nothing():
 
 def test_the_learner_sees_the_same_cases_again_and_the_grader_new_ones(monkeypatch):
     assert failure(NO_TWO).verdict == failure(NO_TWO).verdict
-    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    monkeypatch.setattr(module, "GRADING", True)
     seeds = {failure(NO_TWO).verdict.seed for _ in range(4)}
     assert len(seeds) > 1
 
@@ -112,7 +112,7 @@ def test_answers_learned_by_heart_fail_on_the_graders_cases(monkeypatch):
     exec("check('kv_elements')", namespace)
     namespace["kv_elements"] = lambda *sizes: seen.get(sizes, 0)
     exec("check('kv_elements')", namespace)
-    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    monkeypatch.setattr(module, "GRADING", True)
     with pytest.raises(CheckFailed):
         exec("check('kv_elements')", namespace)
 
@@ -161,7 +161,42 @@ def test_an_answer_that_builds_on_a_wrong_one_is_sent_there_first():
     assert "It calls kv_elements, which is not right yet" in str(caught.value)
 
 
-def test_the_session_is_readable_as_json():
+def test_the_session_is_saved_as_json(tmp_path):
     failure(NO_TWO)
-    (only,) = json.loads(module.session_json())
+    module.save_session(str(tmp_path / "verdicts"))
+    (only,) = json.loads((tmp_path / "verdicts").read_text())
     assert only["misconception"] == "factor_two_dropped"
+
+
+def test_a_written_answer_that_calls_a_stub_is_sent_to_the_stub():
+    stub = "def kv_elements(*a):\n    raise NotImplementedError\n"
+    error = failure(stub + "def kv_bytes(*a):\n    return sum(kv_elements(*a[:-1]) for _ in '1')", "kv_bytes")
+    assert error.verdict.status == "not done"
+    assert "It calls kv_elements, which is not right yet" in str(error)
+
+
+def test_an_answer_that_calls_itself_is_not_sent_to_itself():
+    source = "def kv_elements(*a):\n    return kv_elements(*a)"
+    assert failure(source).verdict.upstream == failure(source).verdict.upstream == ""
+
+
+def test_an_enormous_integer_is_shown_by_its_number_of_digits():
+    assert "digits" in str(failure("def kv_elements(*a):\n    return 10**5000"))
+
+
+def test_a_hint_takes_the_function_too_and_answers_a_typo_with_a_sentence(capsys):
+    hint(lambda: None)
+    hint("kv_byts")
+    assert capsys.readouterr().out.count("no exercise") == 2
+
+    def kv_elements():
+        pass
+
+    hint(kv_elements)
+    assert "Hint 1 of 3" in capsys.readouterr().out
+
+
+def test_a_flood_of_prints_is_cut_with_a_note(capsys):
+    in_notebook(RIGHT.replace("return", "print('line\\n' * 50); return"))
+    out = capsys.readouterr().out
+    assert out.count("    line\n") == 20 and "more lines" in out

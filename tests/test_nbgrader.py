@@ -11,7 +11,7 @@ import pytest
 from nbgrader.validator import Validator
 
 from autograde.course import ROOT, lesson
-from tests.notebooks import filled, read, solutions
+from tests.notebooks import by_grade_id, filled, read, solutions
 
 LESSON = lesson("02_byte_formula")
 
@@ -51,7 +51,7 @@ def as_units(n):
     "bytes_per_token": """\
 def bytes_per_token(card, bits):
     row = card['num_key_value_heads'] * card['head_dim']
-    return sum(2 * row for _ in range(card['num_hidden_layers'])) * bits // 8
+    return -(-sum(2 * row for _ in range(card['num_hidden_layers'])) * bits // 8)
 """,
     "capacity_table": """\
 def capacity_table(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_element=16):
@@ -61,12 +61,15 @@ def capacity_table(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_elem
         if v != "GQA":
             new['num_key_value_heads'] = 1 if v == "MQA" else card['num_attention_heads']
         for t in contexts:
-            rows.append(dict(variant=v, tokens=t, bytes=t * bytes_per_token(new, bits_per_element)))
+            size = ragged_kv_bytes([t], new['num_hidden_layers'], new['num_key_value_heads'], new['head_dim'],
+                                   bits_per_element)
+            rows.append(dict(variant=v, tokens=t, bytes=size))
     return rows
 """,
     "max_tokens": """\
 def max_tokens(budget_bytes, card, bits_per_element):
-    return budget_bytes // bytes_per_token(card, bits_per_element)
+    elements = kv_elements(card['num_hidden_layers'], 1, 1, card['num_key_value_heads'], card['head_dim'])
+    return budget_bytes * 8 // (elements * bits_per_element)
 """,
 }
 
@@ -92,7 +95,11 @@ def course(tmp_path_factory):
     deleted.cells = [
         cell for cell in deleted.cells if cell.metadata.get("nbgrader", {}).get("grade_id") != "check_kv_bytes"
     ]
+    altered = filled(LESSON, right)
+    by_grade_id(altered)["worked_shape"].source = "print('something else')"
+    by_grade_id(altered)["check_as_units"].source = "print('full marks')"
     handed_in = {
+        "altered": altered,
         "own_style": filled(LESSON, OWN_STYLE),
         "no_two": filled(LESSON, right | {"kv_elements": half}),
         "blank": read(LESSON.notebook("lessons")),
@@ -118,7 +125,13 @@ def test_scores_are_full_partial_zero_full(course):
         scores = {row["student_id"]: (float(row["score"]), float(row["max_score"])) for row in csv.DictReader(file)}
     # Without the factor 2 in kv_elements, kv_bytes, ragged_kv_bytes, bytes_per_token, capacity_table and max_tokens,
     # which build on it, are wrong too; as_units is right.
-    assert scores == {"own_style": (16, 16), "no_two": (2, 16), "blank": (0, 16), "deleted_check": (16, 16)}
+    assert scores == {
+        "own_style": (16, 16),
+        "no_two": (2, 16),
+        "blank": (0, 16),
+        "deleted_check": (16, 16),
+        "altered": (16, 16),
+    }
 
 
 def feedback(course, student):
@@ -136,6 +149,15 @@ def test_feedback_names_the_mistake_and_shows_no_checker(course):
 
 def test_feedback_of_a_blank_notebook_says_not_done(course):
     assert feedback(course, "blank").count("not done yet") == len(LESSON.exercises)
+
+
+def test_an_altered_locked_cell_is_restored_and_the_feedback_says_so(course):
+    page = feedback(course, "altered")
+    for name in ("worked_shape", "check_as_units"):
+        assert f"The locked cell {name} had been changed" in page
+    assert page.count("had been changed") == 2
+    assert "something else" not in page and "full marks" not in page
+    assert "had been changed" not in feedback(course, "own_style")
 
 
 def test_prints_and_warnings_are_shown_and_cost_nothing(course):

@@ -106,6 +106,48 @@ def test_arrays_need_shape_kind_and_content():
     assert same(np.array([1]), np.array([1.0]))
 
 
+def test_no_finite_number_is_close_to_infinity():
+    infinite = np.array([np.inf, -np.inf])
+    assert same(infinite, infinite, 1e-9)
+    assert not same(np.array([5.0, -np.inf]), infinite, 1e-9)
+    assert not same(-infinite, infinite, 1e-9)
+
+
+def test_keys_are_told_apart_by_kind_too():
+    assert not same(plain({True: 1}), {1: 1})
+    assert not same(plain({1.0: 1}), {1: 1})
+
+
+def test_a_marker_that_an_answer_returns_is_opaque():
+    class Text(str):
+        def __eq__(self, other):
+            return True
+
+        __hash__ = str.__hash__
+
+    for marker in (Raised("ValueError"), Raised(Text("x")), Opaque("object")):
+        assert isinstance(plain(marker), Opaque) and isinstance(plain([marker])[0], Opaque)
+        assert plain(marker) != marker
+    assert plain(Raised("ValueError"), ours=True) == Raised("ValueError")
+
+
+def test_a_class_cannot_name_itself():
+    class Meta(type):
+        __name__ = property(lambda cls: 1 / 0)
+        __mro__ = property(lambda cls: 1 / 0)
+
+    class Odd(Exception, metaclass=Meta):
+        pass
+
+    assert plain(Odd()) == Opaque("Odd")
+    assert Raised.from_exception(Odd()) == Raised("Exception")
+
+
+def test_huge_values_are_shown_short():
+    assert "digits" in show(10**5000)
+    assert len(show([[["x" * 100] * 8] * 8] * 8)) < 3000
+
+
 def test_object_arrays_and_endless_nesting_are_refused():
     assert isinstance(plain(np.array([object()], dtype=object)), Opaque)
     loop = []
@@ -124,6 +166,6 @@ def test_an_exception_is_known_by_its_built_in_class():
 def test_large_numbers_are_shown_with_separators_and_long_lists_shortened():
     assert show(524288) == "524,288"
     assert show(192) == "192"
-    assert show(list(range(20))) == "[0, 1, 2, 3, 4, 5, 6, 7, … 12 more]"
+    assert show(list(range(20))) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … 8 more]"
     assert show(Raised("ValueError")) == "raises ValueError"
     assert "float64[2]" in show(np.ones(2))

@@ -47,7 +47,7 @@ def whole_bytes_per_element(num_layers, batch, tokens, num_kv_heads, head_dim, b
 
 
 def pads_with_zeros(lengths, num_layers, num_kv_heads, head_dim, bits):
-    padded = [sorted(lengths)[-1] for _ in lengths]
+    padded = [sorted(lengths)[-1] for _ in lengths] if lengths else []
     return math.ceil(Fraction(2 * num_layers * num_kv_heads * head_dim * sum(padded) * bits, 8))
 
 
@@ -70,12 +70,13 @@ def two_decimals(n_bytes):
 
 def head_width_by_division(card, bits):
     width = int(card["hidden_size"] / card["num_attention_heads"])
-    return sum(2 * width * card["num_key_value_heads"] for _ in range(card["num_hidden_layers"])) * bits // 8
+    bits *= sum(2 * width * card["num_key_value_heads"] for _ in range(card["num_hidden_layers"]))
+    return (bits + 7) // 8
 
 
 def a_key_per_query(card, bits):
     pairs = card["num_attention_heads"] * card["head_dim"] * card["num_hidden_layers"]
-    return (pairs + pairs) * bits // 8
+    return -(-(pairs + pairs) * bits // 8)
 
 
 def table_by_context(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_element=16):
@@ -84,7 +85,7 @@ def table_by_context(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_el
         for variant in variants:
             heads = {"MHA": card["num_attention_heads"], "GQA": card["num_key_value_heads"]}.get(variant, 1)
             bits = 2 * tokens * heads * card["head_dim"] * card["num_hidden_layers"] * bits_per_element
-            rows.append({"variant": variant, "tokens": tokens, "bytes": bits // 8})
+            rows.append({"variant": variant, "tokens": tokens, "bytes": (bits + 7) // 8})
     return rows
 
 
@@ -94,11 +95,59 @@ def rounds_up(budget, card, bits):
 
 
 def float_division(budget, card, bits):
-    token = 2 * card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"] * bits // 8
+    token = 2 * card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"] * bits / 8
     return math.floor(budget / token)
 
 
+def one_layer_at_a_time(num_layers, batch, tokens, num_kv_heads, head_dim, bits):
+    total = 0
+    for _ in range(num_layers):
+        total += math.ceil(Fraction(2 * batch * tokens * num_kv_heads * head_dim * bits, 8))
+    return total
+
+
+def k_then_v(lengths, num_layers, num_kv_heads, head_dim, bits):
+    keys = (sum(lengths) * num_layers * num_kv_heads * head_dim * bits + 7) // 8
+    values = keys
+    return keys + values
+
+
+def returns_too_early(lengths, num_layers, num_kv_heads, head_dim, bits):
+    total = 0
+    for length in lengths:
+        total += length * num_layers * num_kv_heads * head_dim * bits
+        return (total + 3) // 4
+    return total
+
+
+def table_of_multiples(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_element=16):
+    """Builds on bytes_per_token, rounded, times the tokens."""
+    heads = dict(zip(("MHA", "GQA", "MQA"), (card["num_attention_heads"], card["num_key_value_heads"], 1), strict=True))
+    rows = []
+    for variant in variants:
+        bits = card["num_hidden_layers"] * heads[variant] * card["head_dim"] * bits_per_element
+        for tokens in contexts:
+            rows.append({"variant": variant, "tokens": tokens, "bytes": (bits + 3) // 4 * tokens})
+    return rows
+
+
+def by_whole_tokens(budget, card, bits):
+    token = math.ceil(Fraction(card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"] * bits, 4))
+    return budget // token
+
+
+def rounds_half_way(budget, card, bits):
+    token = card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"] * bits / 4
+    return int(round(budget / token, 0))
+
+
 VARIANTS = [
+    ("kv_bytes", one_layer_at_a_time, "rounds_each_layer"),
+    ("ragged_kv_bytes", k_then_v, "rounds_each_tensor"),
+    ("ragged_kv_bytes", returns_too_early, "first_only"),
+    ("capacity_table", table_of_multiples, "rounds_each_token"),
+    ("max_tokens", by_whole_tokens, "whole_bytes_per_token"),
+    ("max_tokens", rounds_half_way, "nearest_of_a_float"),
     ("kv_elements", one_tensor_per_layer, "factor_two_dropped"),
     ("kv_elements", k_and_v_of_the_last_layer, "layers_dropped"),
     ("kv_elements", first_request_only, "batch_dropped"),
@@ -121,9 +170,9 @@ UNRELATED = [
     ("kv_elements", lambda L, B, T, H, d: 2 * L * B * T * H * d + 1),
     ("kv_elements", lambda L, B, T, H, d: 3 * L * B * T * H * d),
     ("kv_elements", lambda L, B, T, H, d: L * B * T * H),
-    ("kv_bytes", lambda L, B, T, H, d, bits: 2 * L * B * T * H * d * bits // 16),
+    ("kv_bytes", lambda L, B, T, H, d, bits: 2 * L * B * T * H * d * bits // 24),
     ("kv_bytes", lambda L, B, T, H, d, bits: str(2 * L * B * T * H * d * bits // 8)),
-    ("ragged_kv_bytes", lambda n, L, H, d, bits: 2 * L * min(n) * len(n) * H * d * bits // 8),
+    ("ragged_kv_bytes", lambda n, L, H, d, bits: 2 * L * (min(n) if n else 0) * len(n) * H * d * bits // 8),
     ("as_units", lambda n: {"GB": n / 10**9}),
     ("as_units", lambda n: {"GB": n / 1e9, "GiB": n / 2**30, "MB": n / 1e6, "MiB": n / 2**20, "KiB": n / 2**20}),
     ("bytes_per_token", lambda card, bits: card["head_dim"] * bits),

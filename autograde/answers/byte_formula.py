@@ -52,7 +52,19 @@ def _ragged(case: Case) -> int:
 def _units(case: Case) -> dict[str, float]:
     n = case.inputs["n_bytes"]
     decimal = {unit: float(Fraction(f"{n}e-{power}")) for unit, power in (("GB", 9), ("MB", 6))}
-    return decimal | {unit: math.ldexp(n, -power) for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10))}
+    binary = {unit: math.ldexp(n, -power) for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10))}
+    return {unit: (decimal | binary)[unit] for unit in ("GB", "GiB", "MB", "MiB", "KiB")}
+
+
+def _units_accepted(case: Case, units: object) -> bool:
+    """Relative, so that a handful of bytes must be right too."""
+    right = _units(case)
+    if type(units) is not dict or units.keys() != right.keys():
+        return False
+    return all(
+        type(units[unit]) in (int, float) and math.isclose(units[unit], value, rel_tol=1e-12, abs_tol=0.0)
+        for unit, value in right.items()
+    )
 
 
 def _token_bytes(card: dict, kv_heads: int, bits: int, tokens: int = 1) -> int:
@@ -375,6 +387,159 @@ SAID: dict[str, tuple[str, tuple[str, str, str], str]] = {
         ),
         "",
     ),
+    "bytes_not_elements": (
+        "Did you already multiply by two bytes, although elements were asked for?",
+        (
+            "How many numbers does the toy cache hold, and how many bytes?",
+            "Elements come first; their size is the next exercise.",
+            "Leave out the second factor of 2.",
+        ),
+        "",
+    ),
+    "element_rounded_down": (
+        "Did you divide the bits of one element by eight before multiplying, so that 4 bits became 0 bytes?",
+        (
+            "What is 4 // 8?",
+            "A part of a byte is lost for every element.",
+            "Multiply first; divide the total by eight, once.",
+        ),
+        "",
+    ),
+    "rounds_to_nearest": (
+        "Did you round to the nearest byte, so that a byte filled by a quarter has no place?",
+        (
+            "Nine bits: how many bytes hold them?",
+            "round() goes down below a half; the bits still have to be stored.",
+            "-(-bits // 8) rounds up without a float.",
+        ),
+        "",
+    ),
+    "rounds_each_tensor": (
+        "Did you round K and V up to whole bytes separately, instead of their total once?",
+        (
+            "Your answer is a byte too large at most. Where could it come from?",
+            "The formula counts the payload of everything together.",
+            "Put the factor 2 inside, and round up once, at the end.",
+        ),
+        "",
+    ),
+    "rounds_each_layer": (
+        "Did you round every layer up to whole bytes, instead of the total once?",
+        (
+            "Your answer is a few bytes too large. How does that depend on the layers?",
+            "The formula counts the payload of everything together.",
+            "Multiply the bits by the layers first, and round up once, at the end.",
+        ),
+        "",
+    ),
+    "rounds_each_token": (
+        "Did you round one token up to whole bytes before you multiplied by the tokens?",
+        (
+            "What does your function give for 3-bit elements?",
+            "bytes_per_token has rounded already; multiplied by many tokens, the rounding adds up.",
+            "Multiply the bits by the tokens first, and round up once, at the end.",
+        ),
+        "",
+    ),
+    "first_only": (
+        "Did you count only the first request?",
+        (
+            "Is there a `return` inside your loop?",
+            "A loop that returns in its first round never sees the others.",
+            "Add up in the loop; return behind it.",
+        ),
+        "",
+    ),
+    "last_only": (
+        "Did you keep only the last request's bytes?",
+        (
+            "Does your loop add, or does it replace?",
+            "`total = …` forgets what was there; `total += …` adds.",
+            "Start from 0 and use +=.",
+        ),
+        "",
+    ),
+    "batch_times_sum": (
+        "Did you multiply by the number of requests on top of the sum of their lengths?",
+        (
+            "How often does each request's length appear in your answer?",
+            "The sum already runs over the batch.",
+            "Use sum(lengths) alone, with a batch of 1.",
+        ),
+        "",
+    ),
+    "distinct_lengths": (
+        "Did you count requests of the same length only once?",
+        (
+            "What happens to two requests that have stored equally many tokens?",
+            "A set keeps one of several equal numbers.",
+            "Sum the list, not a set of it.",
+        ),
+        "",
+    ),
+    "kib_decimal": (
+        "Did you divide by 1000 for KiB?",
+        (
+            "Which of your five values is wrong?",
+            "kB would be 1000 bytes. KiB has the binary i.",
+            "n_bytes / 2**10.",
+        ),
+        "",
+    ),
+    "same_for_all_variants": (
+        "Did you use the card's K/V heads for all variants?",
+        (
+            "Compare the bytes of your MHA and MQA rows.",
+            "The variants differ in nothing but the number of K/V heads.",
+            "MHA: num_attention_heads. GQA: num_key_value_heads. MQA: 1.",
+        ),
+        "",
+    ),
+    "variants_ignored": (
+        "Did you list all three variants, although fewer were asked for?",
+        (
+            "How many rows are wanted for variants=('GQA',) and one context?",
+            "`variants` says which rows are wanted and in which order.",
+            "Loop over `variants` itself.",
+        ),
+        "",
+    ),
+    "sorted_contexts": (
+        "Did you sort the contexts, instead of keeping the order that was passed?",
+        (
+            "Compare the tokens of your first row with contexts[0].",
+            "Whoever asks decides the order.",
+            "Loop over `contexts` as it is.",
+        ),
+        "",
+    ),
+    "whole_bytes_per_token": (
+        "Did you divide by bytes per token that had been rounded up already?",
+        (
+            "How many bytes do four tokens of three quarters of a byte take?",
+            "With 3-, 5- or 7-bit elements a token need not fill whole bytes, and rounding each adds up.",
+            "Compare in bits: 8 * budget_bytes // bits of one token.",
+        ),
+        "",
+    ),
+    "ceiling_of_a_float": (
+        "Did you round up, so that the last token no longer fits, and divide through a float besides?",
+        (
+            "How many bytes does your answer need, and how many are there?",
+            "A budget is never exceeded; and `/` loses the last digits of large numbers.",
+            "Use `//` on integers.",
+        ),
+        "",
+    ),
+    "nearest_of_a_float": (
+        "Did you round to the nearest whole number of tokens, through a float?",
+        (
+            "Try a budget one byte below two tokens.",
+            "Nearest goes over half of the time; and `/` loses the last digits of large numbers.",
+            "Use `//` on integers.",
+        ),
+        "",
+    ),
 }
 
 
@@ -443,31 +608,31 @@ def _per_token_by_loop(card, bits_per_element):
     for _layer in range(card["num_hidden_layers"]):
         for _head in range(card["num_key_value_heads"]):
             bits += 2 * card["head_dim"] * bits_per_element
-    return bits // 8
+    return math.ceil(Fraction(bits, 8))
 
 
 def _per_token_by_product(card, bits_per_element):
     sizes = (card[key] for key in ("num_hidden_layers", "num_key_value_heads", "head_dim"))
-    return math.prod(sizes) * bits_per_element // 4
+    return (math.prod(sizes) * bits_per_element + 3) // 4
 
 
 def _table_by_comprehension(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_element=16):
     heads = {"MHA": card["num_attention_heads"], "GQA": card["num_key_value_heads"], "MQA": 1}
     rate = card["num_hidden_layers"] * card["head_dim"] * bits_per_element
     return [
-        {"variant": variant, "tokens": tokens, "bytes": tokens * rate * heads[variant] // 4}
+        {"variant": variant, "tokens": tokens, "bytes": -(-tokens * rate * heads[variant] // 4)}
         for variant in variants
         for tokens in contexts
     ]
 
 
 def _table_by_scaling(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_element=16):
-    one_head = _per_token_by_loop({**card, "num_key_value_heads": 1}, bits_per_element)
+    one_head = 2 * card["num_hidden_layers"] * card["head_dim"] * bits_per_element  # bits of a token
+    stored = {"MHA": "num_attention_heads", "GQA": "num_key_value_heads"}
     rows = []
     for variant in variants:
-        stored = {"MHA": "num_attention_heads", "GQA": "num_key_value_heads"}
         heads = card[stored[variant]] if variant in stored else 1
-        rows.extend({"bytes": heads * one_head * t, "tokens": t, "variant": variant} for t in contexts)
+        rows.extend({"bytes": (heads * one_head * t + 7) // 8, "tokens": t, "variant": variant} for t in contexts)
     return rows
 
 
@@ -477,7 +642,8 @@ def _tokens_by_bits(budget_bytes, card, bits_per_element):
 
 
 def _tokens_by_fraction(budget_bytes, card, bits_per_element):
-    return math.floor(Fraction(budget_bytes, _per_token_by_product(card, bits_per_element)))
+    elements = 2 * card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"]
+    return math.floor(budget_bytes / (elements * Fraction(bits_per_element, 8)))
 
 
 # ---------------------------------------------------------------------------
@@ -486,18 +652,22 @@ def _tokens_by_fraction(budget_bytes, card, bits_per_element):
 _kv_elements, _kv_bytes, _ragged_kv_bytes, _as_units, _bytes_per_token, _capacity_table, _max_tokens = EXERCISES
 
 
-def _rows(size, order=lambda rows, variants: rows):
+def _rows(size):
     """A wrong table: `size(card, variant, tokens, bits)` gives the bytes of a row."""
 
     def table(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_element=16):
-        rows = [
+        return [
             {"variant": variant, "tokens": tokens, "bytes": size(card, variant, tokens, bits_per_element)}
             for variant in variants
             for tokens in contexts
         ]
-        return order(rows, variants)
 
     return table
+
+
+def _contexts_outermost(card, contexts, variants=("MHA", "GQA", "MQA"), bits_per_element=16):
+    pairs = [(variant, tokens) for tokens in contexts for variant in variants]
+    return [{"variant": v, "tokens": t, "bytes": _row_bytes(card, v, t, bits_per_element)} for v, t in pairs]
 
 
 def _heads(card, variant):
@@ -505,7 +675,7 @@ def _heads(card, variant):
 
 
 def _row_bytes(card, variant, tokens, bits):
-    return 2 * card["num_hidden_layers"] * _heads(card, variant) * card["head_dim"] * tokens * bits // 8
+    return -(-2 * card["num_hidden_layers"] * _heads(card, variant) * card["head_dim"] * tokens * bits // 8)
 
 
 def _wrong_rate(size):
@@ -525,6 +695,7 @@ ANSWERS = (
             factor_two_dropped=lambda L, B, T, H, d: L * B * T * H * d,
             layers_dropped=lambda L, B, T, H, d: 2 * B * T * H * d,
             batch_dropped=lambda L, B, T, H, d: 2 * L * T * H * d,
+            bytes_not_elements=lambda L, B, T, H, d: 4 * L * B * T * H * d,
             tokens_plus_one=lambda L, B, T, H, d: 2 * L * B * (T + 1) * H * d,
             float_rounding=lambda L, B, T, H, d: int(2.0 * L * B * T * H * d),
             int64_overflow=lambda L, B, T, H, d: int(np.prod(np.array([2, L, B, T, H, d], dtype=np.int64))),
@@ -547,6 +718,10 @@ ANSWERS = (
             always_two_bytes=lambda L, B, T, H, d, bits: 2 * L * B * T * H * d * 2,
             rounds_each_element=lambda L, B, T, H, d, bits: 2 * L * B * T * H * d * math.ceil(bits / 8),
             rounds_down=lambda L, B, T, H, d, bits: 2 * L * B * T * H * d * bits // 8,
+            element_rounded_down=lambda L, B, T, H, d, bits: 2 * L * B * T * H * d * (bits // 8),
+            rounds_to_nearest=lambda L, B, T, H, d, bits: (2 * L * B * T * H * d * bits + 4) // 8,
+            rounds_each_tensor=lambda L, B, T, H, d, bits: 2 * -(-L * B * T * H * d * bits // 8),
+            rounds_each_layer=lambda L, B, T, H, d, bits: L * -(-2 * B * T * H * d * bits // 8),
             float_rounding=lambda L, B, T, H, d, bits: math.ceil(2 * L * B * T * H * d * bits / 8),
         ),
         alternatives=(_bytes_by_divmod, _bytes_by_fraction),
@@ -560,9 +735,15 @@ ANSWERS = (
         exercise=_ragged_kv_bytes,
         expected=_ragged,
         misconceptions=_mistakes(
-            padded_total=lambda n, L, H, d, bits: -(-2 * L * len(n) * max(n) * H * d * bits // 8),
-            longest_only=lambda n, L, H, d, bits: -(-2 * L * max(n) * H * d * bits // 8),
-            mean_rounded=lambda n, L, H, d, bits: -(-2 * L * len(n) * (sum(n) // len(n)) * H * d * bits // 8),
+            padded_total=lambda n, L, H, d, bits: -(-2 * L * len(n) * max(n, default=0) * H * d * bits // 8),
+            longest_only=lambda n, L, H, d, bits: -(-2 * L * max(n, default=0) * H * d * bits // 8),
+            first_only=lambda n, L, H, d, bits: -(-2 * L * sum(n[:1]) * H * d * bits // 8),
+            last_only=lambda n, L, H, d, bits: -(-2 * L * sum(n[-1:]) * H * d * bits // 8),
+            batch_times_sum=lambda n, L, H, d, bits: -(-2 * L * len(n) * sum(n) * H * d * bits // 8),
+            distinct_lengths=lambda n, L, H, d, bits: -(-2 * L * sum(set(n)) * H * d * bits // 8),
+            mean_rounded=lambda n, L, H, d, bits: -(-2 * L * len(n) * (sum(n) // max(1, len(n))) * H * d * bits // 8),
+            rounds_to_nearest=lambda n, L, H, d, bits: (2 * L * sum(n) * H * d * bits + 4) // 8,
+            rounds_each_tensor=lambda n, L, H, d, bits: 2 * -(-L * sum(n) * H * d * bits // 8),
             factor_two_dropped=lambda n, L, H, d, bits: -(-L * sum(n) * H * d * bits // 8),
             layers_dropped=lambda n, L, H, d, bits: -(-2 * sum(n) * H * d * bits // 8),
             bits_as_bytes=lambda n, L, H, d, bits: 2 * L * sum(n) * H * d * bits,
@@ -580,6 +761,7 @@ ANSWERS = (
     Answer(
         exercise=_as_units,
         expected=_units,
+        accept=_units_accepted,
         tolerance=1e-12,
         misconceptions=_mistakes(
             units_swapped=lambda n: {
@@ -603,6 +785,7 @@ ANSWERS = (
                 "MiB": n / 10**6,
                 "KiB": n / 10**3,
             },
+            kib_decimal=lambda n: _units_by_division(n) | {"KiB": n / 1000},
             whole_units_only=lambda n: {unit: int(value) for unit, value in _units_by_steps(n).items()},
             rounded_units=lambda n: {unit: round(value, 2) for unit, value in _units_by_division(n).items()},
         ),
@@ -617,13 +800,20 @@ ANSWERS = (
         exercise=_bytes_per_token,
         expected=_per_token,
         misconceptions=_mistakes(
-            query_heads=lambda c, bits: _right_bits({**c, "num_key_value_heads": c["num_attention_heads"]}, bits) // 8,
-            hidden_over_heads=lambda c, bits: (
-                _right_bits({**c, "head_dim": c["hidden_size"] // c["num_attention_heads"]}, bits) // 8
+            query_heads=lambda c, bits: (
+                -(-_right_bits({**c, "num_key_value_heads": c["num_attention_heads"]}, bits) // 8)
             ),
-            hidden_size_as_row=lambda c, bits: 2 * c["num_hidden_layers"] * c["hidden_size"] * bits // 8,
-            kv_heads_dropped=lambda c, bits: 2 * c["num_hidden_layers"] * c["head_dim"] * bits // 8,
-            layers_dropped=lambda c, bits: 2 * c["num_key_value_heads"] * c["head_dim"] * bits // 8,
+            hidden_over_heads=lambda c, bits: (
+                -(-_right_bits({**c, "head_dim": c["hidden_size"] // c["num_attention_heads"]}, bits) // 8)
+            ),
+            rounds_down=lambda c, bits: _right_bits(c, bits) // 8,
+            rounds_each_tensor=lambda c, bits: 2 * -(-_right_bits(c, bits) // 16),
+            rounds_each_layer=lambda c, bits: (
+                c["num_hidden_layers"] * -(-_right_bits({**c, "num_hidden_layers": 1}, bits) // 8)
+            ),
+            hidden_size_as_row=lambda c, bits: -(-2 * c["num_hidden_layers"] * c["hidden_size"] * bits // 8),
+            kv_heads_dropped=lambda c, bits: -(-2 * c["num_hidden_layers"] * c["head_dim"] * bits // 8),
+            layers_dropped=lambda c, bits: -(-2 * c["num_key_value_heads"] * c["head_dim"] * bits // 8),
             factor_two_dropped=lambda c, bits: -(-_right_bits(c, bits) // 16),
             bits_as_bytes=lambda c, bits: _right_bits(c, bits),
             always_two_bytes=lambda c, bits: _right_bits(c, 16) // 8,
@@ -650,14 +840,17 @@ ANSWERS = (
                     {**c, "head_dim": c["hidden_size"] // c["num_attention_heads"]}, v, t, bits
                 )
             ),
+            same_for_all_variants=_rows(lambda c, v, t, bits: _row_bytes(c, "GQA", t, bits)),
+            variants_ignored=lambda card, contexts, variants=(), bits=16: _rows(_row_bytes)(
+                card, contexts, bits_per_element=bits
+            ),
+            sorted_contexts=lambda card, contexts, *rest: _rows(_row_bytes)(card, sorted(contexts), *rest),
+            rounds_each_token=_rows(lambda c, v, t, bits: t * _row_bytes(c, v, 1, bits)),
             context_dropped=_rows(lambda c, v, t, bits: _row_bytes(c, v, 1, bits)),
             always_two_bytes=_rows(lambda c, v, t, bits: _row_bytes(c, v, t, 16)),
-            contexts_outermost=_rows(
-                _row_bytes,
-                lambda rows, variants: sorted(rows, key=lambda r: [x["tokens"] for x in rows].index(r["tokens"])),
-            ),
-            fixed_variant_order=_rows(
-                _row_bytes, lambda rows, variants: sorted(rows, key=lambda r: ("MHA", "GQA", "MQA").index(r["variant"]))
+            contexts_outermost=_contexts_outermost,
+            fixed_variant_order=lambda card, contexts, variants=("MHA", "GQA", "MQA"), bits=16: _rows(_row_bytes)(
+                card, contexts, [each for each in ("MHA", "GQA", "MQA") if each in variants], bits
             ),
             factor_two_dropped=_rows(lambda c, v, t, bits: -(-_row_bytes(c, v, t, bits) // 2)),
             layers_dropped=_rows(lambda c, v, t, bits: _row_bytes({**c, "num_hidden_layers": 1}, v, t, bits)),
@@ -675,6 +868,9 @@ ANSWERS = (
         misconceptions=_mistakes(
             ceiling=lambda budget, c, bits: -(-budget * 8 // _right_bits(c, bits)),
             nearest=lambda budget, c, bits: (budget * 16 // _right_bits(c, bits) + 1) // 2,
+            ceiling_of_a_float=lambda budget, c, bits: math.ceil(budget / (_right_bits(c, bits) / 8)),
+            nearest_of_a_float=lambda budget, c, bits: round(budget / (_right_bits(c, bits) / 8)),
+            whole_bytes_per_token=lambda budget, c, bits: budget // -(-_right_bits(c, bits) // 8),
             at_least_one=lambda budget, c, bits: max(1, budget * 8 // _right_bits(c, bits)),
             float_rounding=lambda budget, c, bits: int(budget / (_right_bits(c, bits) / 8)),
             query_heads=_wrong_rate(
@@ -690,7 +886,7 @@ ANSWERS = (
         hints=(
             "How many bytes does one token take? How often does that go into the budget?",
             "A token that fits only in part does not fit.",
-            "Integer division: the budget // the bytes of one token.",
+            "In bits, so that nothing is rounded: 8 * budget_bytes // bits of one token.",
         ),
     ),
 )

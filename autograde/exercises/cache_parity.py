@@ -7,9 +7,13 @@ from random import Random
 import numpy as np
 
 from autograde.exercise import Case, Exercise, attempt
+from autograde.values import plain
 from tiny_transformer import TinyDecoder
 
-LIBRARY = ("kvlab.parity",)
+LIBRARY = tuple(
+    f"kvlab.parity:{name}"
+    for name in ("CachedDecoder.step", "CachedDecoder.prefill", "cached_logits", "first_divergence", "sample")
+)
 
 
 class SealedDecoder(TinyDecoder):
@@ -60,7 +64,7 @@ def _cached_logits(rng: Random) -> list[Case]:
 
 
 def _run_cached_logits(candidate: object, case: Case) -> object:
-    return candidate(build(case.inputs["model"], SealedDecoder), list(case.inputs["ids"]))
+    return plain(candidate(build(case.inputs["model"], SealedDecoder), list(case.inputs["ids"])))
 
 
 # --- CachedDecoder ---------------------------------------------------------------------------------------------
@@ -162,7 +166,7 @@ def _first_divergence(rng: Random) -> list[Case]:
 
 
 def _run_first_divergence(candidate: object, case: Case) -> object:
-    return candidate(np.array(case.inputs["a"]), np.array(case.inputs["b"]), case.inputs["atol"])
+    return plain(candidate(np.array(case.inputs["a"]), np.array(case.inputs["b"]), case.inputs["atol"]))
 
 
 # --- hidden_by_argmax ------------------------------------------------------------------------------------------
@@ -202,7 +206,7 @@ def _hidden_by_argmax(rng: Random) -> list[Case]:
 
 
 def _run_hidden(candidate: object, case: Case) -> object:
-    return candidate(build(case.inputs["model"]))
+    return plain(candidate(build(case.inputs["model"])))
 
 
 # --- sample ----------------------------------------------------------------------------------------------------
@@ -226,7 +230,7 @@ def _sample(rng: Random) -> list[Case]:
 
 
 def _run_sample(candidate: object, case: Case) -> object:
-    return candidate(np.array(case.inputs["logits"]), case.inputs["u"])
+    return plain(candidate(np.array(case.inputs["logits"]), case.inputs["u"]))
 
 
 EXERCISES = (

@@ -3,27 +3,23 @@
 `reading` is the arithmetic, `explore` the controls, `static_figure` the picture for a page without controls.
 """
 
-import contextlib
-import io
 import operator
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from html import escape
 
-import ipywidgets as widgets
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import plots, sizes
-from kvlab.explorers.blit import Blitter, DescribedImage
+from kvlab.explorers import controls
+from kvlab.explorers.controls import CUSTOM, ask, count, dropdown, facts, library_instead, number, slider, text_field
 from kvlab.gpus import gpus
 from kvlab.models import presets
 from kvlab.pictures import CSS_DPI, Picture
 
-CUSTOM = "custom"
 SHAPE = ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
 LOWEST, HIGHEST = sizes.KIB, sizes.PIB  # ends of the byte axis, whatever the setting
 MOST_DIGITS = 30  # of a number typed in: beyond any cache, and still readable
@@ -104,24 +100,15 @@ def reading(setting: Setting, kv_bytes=None) -> Reading:
 
 def _from_learner(kv_bytes, calls: dict, answers: dict) -> tuple[dict, str]:
     """The learner's answers where all agree with the library's, and a sentence that says whose are shown."""
-    unwritten = "computed by the library until yours is written"
-    if kv_bytes is None:
-        return answers, unwritten
     theirs = {}
     for name, call in calls.items():
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):  # a print for debugging has no place in the widget
-                theirs[name] = kv_bytes(*call)
-        except NotImplementedError:
-            return answers, unwritten
-        except Exception as error:
-            what = f"{type(error).__name__}: {error}".rstrip(": ")
-            return answers, f"your kv_bytes raises {what}: showing the library's"
+        theirs[name], problem = ask("kv_bytes", kv_bytes, *call)
+        if problem:
+            return answers, problem
         if not _is_whole(theirs[name]) or theirs[name] != answers[name]:
             given = f"{theirs[name]:,}" if _is_whole(theirs[name]) else f"{theirs[name]!r}"
             where = f"kv_bytes{call}" if name != "total" else "here"
-            difference = f"your kv_bytes gives {given} {where}, the library {answers[name]:,}"
-            return answers, f"{difference}: showing the library's"
+            return answers, library_instead(f"your kv_bytes gives {given} {where}, the library {answers[name]:,}")
     return {name: int(value) for name, value in theirs.items()}, "computed by your kv_bytes"
 
 
@@ -144,12 +131,12 @@ def parse_count(name: str, text: str, at_least: int = 1) -> int:
         plain = re.sub(r"[,_ ]", "", plain)
     if not re.fullmatch(r"[+-]?\d+(\.\d+)?([eE]\+?\d{1,3})?", plain):
         raise ValueError(wanted)
-    number = Decimal(plain)
-    if abs(number) >= 10**MOST_DIGITS:
+    value = Decimal(plain)
+    if abs(value) >= 10**MOST_DIGITS:
         raise ValueError(f"{name}: wanted at most {MOST_DIGITS} digits, got {text[:40]!r}")
-    if number != int(number):
+    if value != int(value):
         raise ValueError(wanted)
-    return sizes.whole(name, int(number), at_least)
+    return sizes.whole(name, int(value), at_least)
 
 
 class Chart:
@@ -226,42 +213,30 @@ def explore(kv_bytes=None) -> "Explorer":
     return Explorer(kv_bytes)
 
 
-class Explorer(widgets.VBox):
-    """Controls, the exact numbers as text, and the picture; `redraws` counts how often it was drawn."""
+class Explorer(controls.Explorer):
+    """Sliders for the shape, a list of models that sets them, and text fields for what may be large."""
 
     def __init__(self, kv_bytes=None):
         self.kv_bytes = kv_bytes
-        self.redraws = 0
-        self._setting_many = False
         start = Setting()
         self.shape = {
-            "num_hidden_layers": _slider("layers", start.num_hidden_layers, 128, "kv-layers"),
-            "num_attention_heads": _slider("query heads", start.num_attention_heads, 128, "kv-query-heads"),
-            "num_key_value_heads": _slider("KV heads", start.num_key_value_heads, 128, "kv-kv-heads"),
-            "head_dim": _slider("head width", start.head_dim, 256, "kv-head-dim"),
+            "num_hidden_layers": slider("layers", start.num_hidden_layers, 1, 128, "kv-layers"),
+            "num_attention_heads": slider("query heads", start.num_attention_heads, 1, 128, "kv-query-heads"),
+            "num_key_value_heads": slider("KV heads", start.num_key_value_heads, 1, 128, "kv-kv-heads"),
+            "head_dim": slider("head width", start.head_dim, 1, 256, "kv-head-dim"),
         }
-        self.preset = _dropdown("model", [CUSTOM, *presets(full_attention_only=True)], "Llama-3-8B", "kv-preset")
-        self.dtype = _dropdown("element", list(sizes.BITS_PER_ELEMENT), start.dtype, "kv-dtype")
-        self.gpu = _dropdown("GPU", list(gpus()), start.gpu, "kv-gpu")
-        self.tokens = _text("tokens", start.tokens, "kv-tokens")
-        self.batch = _text("requests", start.batch, "kv-batch")
-        self.text = widgets.HTML()
-        self.text.add_class("kv-reading")
-        self.picture = DescribedImage(format="png", layout={"width": "100%", "max_width": "540px", "height": "auto"})
-        self.picture.add_class("kv-picture")
-        self._chart = Chart()
-        self._blitter = Blitter(self._chart.figure, self._chart.moving)
-        self._last = None
+        self.preset = dropdown("model", [CUSTOM, *presets(full_attention_only=True)], "Llama-3-8B", "kv-preset")
+        self.dtype = dropdown("element", list(sizes.BITS_PER_ELEMENT), start.dtype, "kv-dtype")
+        self.gpu = dropdown("GPU", list(gpus()), start.gpu, "kv-gpu")
+        self.tokens = text_field("tokens", start.tokens, "kv-tokens")
+        self.batch = text_field("requests", start.batch, "kv-batch")
         self.preset.observe(self._choose_preset, "value")
         for control in self.shape.values():
             control.observe(self._leave_preset, "value")
-        for control in (self.dtype, self.gpu, self.tokens, self.batch):
-            control.observe(self._redraw, "value")
-        controls = (self.preset, self.gpu, *self.shape.values(), self.tokens, self.batch, self.dtype)
-        columns = "repeat(auto-fit, minmax(min(320px, 100%), 1fr))"  # one column where two would be cramped
-        board = widgets.GridBox(controls, layout={"grid_template_columns": columns, "max_width": "760px"})
-        super().__init__((board, self.text, self.picture), layout={"overflow": "hidden"})
-        self._redraw()
+        super().__init__(
+            (self.preset, self.gpu, *self.shape.values(), self.tokens, self.batch, self.dtype),
+            Chart(),
+        )
 
     def setting(self) -> Setting:
         """What the controls say. ValueError when a text field holds no whole number."""
@@ -273,68 +248,40 @@ class Explorer(widgets.VBox):
             tokens=parse_count("tokens", self.tokens.value, at_least=0),
         )
 
-    def _choose_preset(self, change) -> None:
-        if self._setting_many or change["new"] == CUSTOM:
-            return
-        card = presets()[change["new"]].card
-        self._setting_many = True  # four sliders move, the picture is drawn once
+    def read(self, setting: Setting) -> Reading:
+        """The reading. TypeError or ValueError in the words that the controls use."""
         try:
-            for key, control in self.shape.items():
-                control.value = card[key]
-        finally:
-            self._setting_many = False
-        self._redraw()
+            return reading(setting, self.kv_bytes)
+        except (TypeError, ValueError) as problem:
+            raise ValueError(_in_labels(str(problem))) from None
+
+    def tell(self, setting: Setting, now: Reading) -> str:
+        """The reading as HTML."""
+        fit = "fits in" if now.fits() else "does not fit in"
+        return facts(
+            (
+                ("one token", number(now.per_token, "B")),
+                ("one request", f"{number(now.per_request, 'B')} {count(setting.tokens, 'token')}"),
+                ("all requests", f"{number(now.total, 'B')} {count(setting.batch, 'request')}"),
+                ("in GB and GiB", f"{number(now.gb, 'GB')} {number(now.gib, 'GiB')}"),
+                ("on the GPU", f"the cache alone {fit} the {number(now.gpu_bytes, 'B')} (nominal) of one {now.gpu}"),
+            )
+        )
+
+    def describe(self, now: Reading) -> str:
+        """The picture in words."""
+        return describe(now)
+
+    def _choose_preset(self, change) -> None:
+        if change["new"] != CUSTOM:
+            with self.together():
+                for key, control in self.shape.items():
+                    control.value = presets()[change["new"]].card[key]
 
     def _leave_preset(self, _change) -> None:
-        if self._setting_many:
-            return
-        self._setting_many = True
-        try:
-            self.preset.value = CUSTOM
-        finally:
-            self._setting_many = False
-        self._redraw()
-
-    def _redraw(self, _change=None) -> None:
-        try:
-            setting = self.setting()
-            now = reading(setting, self.kv_bytes)
-        except (TypeError, ValueError) as problem:
-            self.text.value = _page(self._last, str(problem))
-            return
-        self._last = (setting, now)
-        self._chart.set(now)
-        self.picture.value = self._blitter.png()
-        self.picture.tooltip = describe(now)
-        self.text.value = _page(self._last)
-        self.redraws += 1
-
-
-def _page(last, problem: str = "") -> str:
-    """The reading as HTML, in JupyterLab's own colours so that it follows the theme."""
-    setting, now = last
-    fit = "fits in" if now.fits() else "does not fit in"
-    rows = (
-        ("one token", _number(now.per_token, "B")),
-        ("one request", f"{_number(now.per_request, 'B')} {_count(setting.tokens, 'token')}"),
-        ("all requests", f"{_number(now.total, 'B')} {_count(setting.batch, 'request')}"),
-        ("in GB and GiB", f"{_number(now.gb, 'GB')} {_number(now.gib, 'GiB')}"),
-        ("on the GPU", f"the cache alone {fit} the {_number(now.gpu_bytes, 'B')} (nominal) of one {now.gpu}"),
-    )
-    facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
-    if problem:
-        note = f'<span class="kv-problem">{escape(_in_labels(problem))}.</span> Still shown: the last setting.'
-    else:
-        note = escape(now.computed_by[:1].upper() + now.computed_by[1:] + ".")
-    return f'{STYLE}<div role="status" aria-live="polite"><dl>{facts}</dl><p>{note}</p></div>'
-
-
-def _number(value, unit: str) -> str:
-    return f"<span>{sizes.show_number(value)} {unit}</span>"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"<span>{number:,} {noun}{'' if number == 1 else 's'}</span>"
+        if not self._moving_many:
+            with self.together():
+                self.preset.value = CUSTOM
 
 
 def _in_labels(problem: str) -> str:
@@ -343,42 +290,3 @@ def _in_labels(problem: str) -> str:
     for name, label in labels.items():
         problem = problem.replace(name, label)
     return problem
-
-
-# The note has room for two lines, three on a narrow page: a sentence about a bad value moves nothing below it.
-STYLE = """<style>
-.kv-reading .widget-html-content, .kv-reading { line-height: 1.5; max-width: 760px; }
-.kv-reading dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 16px; }
-.kv-reading dl { margin: 6px 0; }
-.kv-reading dt, .kv-reading dd { margin: 0; overflow-wrap: break-word; }
-.kv-reading dt { float: none; width: auto; font-weight: normal; color: var(--jp-ui-font-color2, inherit); }
-.kv-reading dd span { display: inline-block; max-width: 100%; font-variant-numeric: tabular-nums; }
-.kv-reading dd span + span::before { content: "· "; white-space: pre; margin-left: 0.3em; }
-.kv-reading p { margin: 4px 0; min-height: 3em; }
-@media (max-width: 900px) { .kv-reading p { min-height: 4.5em; } }
-.kv-reading .kv-problem { color: var(--jp-error-color1, #b3261e); font-weight: 600; }
-</style>"""
-
-
-def _control(kind, label: str, css: str, **options):
-    control = kind(
-        description=label,
-        style={"description_width": "86px"},
-        layout={"width": "auto"},
-        **options,
-    )
-    control.add_class(css)
-    return control
-
-
-def _slider(label: str, value: int, highest: int, css: str):
-    return _control(widgets.IntSlider, label, css, value=value, min=1, max=highest)
-
-
-def _dropdown(label: str, options: list[str], value: str, css: str):
-    return _control(widgets.Dropdown, label, css, options=options, value=value)
-
-
-def _text(label: str, value: int, css: str):
-    # Text, because a browser's number field rounds beyond 2^53; read on Enter or on leaving the field.
-    return _control(widgets.Text, label, css, value=str(value), continuous_update=False)
