@@ -90,7 +90,8 @@ def reset(
     print(f"Restored {what} in {_short(workspace.copy_of(lesson))}.")
     if backup:
         print(f"Your copy as it was: {_short(backup)}")
-        print("If the lesson is open in JupyterLab, first choose File → Reload Notebook from Disk.")
+        print("If the lesson is open in JupyterLab: File → Reload Notebook from Disk, then Kernel → Restart Kernel.")
+        print("Your progress stays as it is.")
 
 
 @app.command()

@@ -44,9 +44,18 @@ def command(arguments: Sequence[str], instructor: bool = False, root: Path = ROO
         # A layout of our own, as the user's default one may name files of other projects.
         f"--LabApp.workspaces_dir={root / 'work' / WORKSPACES_NAME}",
         f"--LabApp.default_url=/lab/tree/{workspace.MAP_NAME}",
+        *_terminal(),
         *(f"--ServerApp.jpserver_extensions={page}=False" for page in INSTRUCTOR_PAGES),
         *arguments,
     ]
+
+
+def _terminal() -> list[str]:
+    """Options for terminals. Jupyter's default is a login shell, whose profile may set a PATH without `autograde`."""
+    if os.name == "nt":
+        return []
+    shell = [os.environ.get("SHELL") or "sh"]
+    return [f"--ServerApp.terminado_settings={{'shell_command': {shell!r}}}"]
 
 
 def start(arguments: Sequence[str], instructor: bool = False, root: Path = ROOT) -> int:

@@ -248,10 +248,11 @@ def step_differences(differences, atol) -> Picture:
     fig, ax = _figure(7.4, 3.4)
     largest = [max(map(float, row), key=lambda value: (value != value, value)) for row in differences]
     difference_axis(ax.yaxis)
-    ax.axhspan(atol, MOST_DIFFERENCE, color=VERMILION, alpha=0.08, linewidth=0)
-    ax.axhline(atol, color=VERMILION, linewidth=1.5)
+    limit = difference_height(atol)
+    ax.axhspan(limit, MOST_DIFFERENCE, color=VERMILION, alpha=0.08, linewidth=0)
+    ax.axhline(limit, color=VERMILION, linewidth=1.5)
     beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "annotation_clip": False}
-    ax.annotate(f"tolerance\n{atol:.3g}", (1, atol), (6, 0), va="center", color=VERMILION, **beside)
+    ax.annotate(f"tolerance\n{atol:.3g}", (1, limit), (6, 0), va="center", color=VERMILION, **beside)
     looks = {True: (BLUE, "o", "within the tolerance"), False: (VERMILION, "D", "not within it")}
     for agrees, (colour, marker, label) in looks.items():
         steps = [step for step, value in enumerate(largest) if (value <= atol) == agrees]

@@ -18,12 +18,15 @@ LESSON = lesson("02_byte_formula")
 # Solved in another style than the reference: loops, prints, a warning, helper names of their own.
 OWN_STYLE = {
     "kv_elements": """\
+import logging
 import warnings
 from functools import reduce
+logging.basicConfig()
 
 def kv_elements(layers, requests, length, heads, width):
     print("counting", layers, "layers")
     warnings.warn("I count slowly")
+    logging.warning("still counting")
     per_layer = {"K": 0, "V": 0}
     for tensor in per_layer:
         per_layer[tensor] = reduce(lambda a, b: a * b, (requests, length, heads, width))
@@ -98,7 +101,9 @@ def course(tmp_path_factory):
     altered = filled(LESSON, right)
     by_grade_id(altered)["worked_shape"].source = "print('something else')"
     by_grade_id(altered)["check_as_units"].source = "print('full marks')"
+    cheat = "import sys\ndef kv_elements(*sizes):\n    sys.displayhook(2)\n    return 0"
     handed_in = {
+        "displays_a_score": filled(LESSON, {"kv_elements": cheat}),
         "altered": altered,
         "own_style": filled(LESSON, OWN_STYLE),
         "no_two": filled(LESSON, right | {"kv_elements": half}),
@@ -126,6 +131,7 @@ def test_scores_are_full_partial_zero_full(course):
     # Without the factor 2 in kv_elements, kv_bytes, ragged_kv_bytes, bytes_per_token, capacity_table and max_tokens,
     # which build on it, are wrong too; as_units is right.
     assert scores == {
+        "displays_a_score": (0, 16),
         "own_style": (16, 16),
         "no_two": (2, 16),
         "blank": (0, 16),

@@ -8,6 +8,7 @@ import sys
 import matplotlib.text
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 from kvlab import plots, sizes
@@ -16,6 +17,9 @@ from kvlab.pictures import when_written
 
 CARD = preset("Llama-3-8B").card
 CONTEXTS = [2**power for power in range(8, 21)]
+NAN = float("nan")
+ROUNDING = [[0.0, 4.4e-16], [1e-18, 0.0]]
+LOGITS = [[-2.877, -0.185, -4.385], [-10.5, 3.25, 1.0], [0.0, 0.5, 12.125]]
 PICTURES = {
     "cells": lambda: plots.cache_cells(2, 1, 3, 2, 4, counted=96),
     "cells of one": lambda: plots.cache_cells(1, 1, 1, 1, 1),
@@ -30,6 +34,19 @@ PICTURES = {
     "models": lambda: plots.model_bars(
         {name: sizes.bytes_per_token(each.card, 16) for name, each in presets(full_attention_only=True).items()}
     ),
+    "steps that agree": lambda: plots.step_differences(ROUNDING, 1e-10),
+    "steps that differ": lambda: plots.step_differences(
+        [[0.0, 0.3], *ROUNDING, [4.0, 0.0], [NAN, 1.0], [1e3, 0.0]], 0.0
+    ),
+    "one step": lambda: plots.step_differences([[0.0]], 1e-2),
+    "rows that agree": lambda: plots.row_verdicts(ROUNDING, 1e-10, None),
+    "rows that differ": lambda: plots.row_verdicts([*ROUNDING, [NAN, 1e-3], [1e300, 4.4e-16]], 1e-10, 2),
+    "rows, a strange answer": lambda: plots.row_verdicts([[1.0] * 6] * 12, 1e-10, "something long " * 40),
+    "logits": lambda: plots.logit_pairs(LOGITS, LOGITS[::-1]),
+    "logits, one row": lambda: plots.logit_pairs([[0.5] * 6], [[-100.123] * 6]),
+    "shares": lambda: plots.shares([0.1, 0.2, 0.4, 0.3], 0.35, 2),
+    "shares, the last draw": lambda: plots.shares([0.0, 0.004, 0.046, 0.948, 0.002, 0.0], 1 - 2**-53, None),
+    "shares, the first draw": lambda: plots.shares([1.0], 0.0, "something long " * 40),
     "staircase": lambda: plots.tokens_that_fit([(n << 14, sizes.max_tokens(n << 14, CARD, 16)) for n in range(90)]),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
@@ -95,14 +112,49 @@ def test_too_many_cells_are_refused():
         plots.cache_cells(32, 1, 4096, 8, 128)
 
 
+def test_a_zero_has_a_place_of_its_own_on_the_axis_of_differences():
+    heights = [plots.difference_height(value) for value in (0.0, 1e-300, 1e-17, 1e-16, 5.0, 1e3, float("inf"), NAN)]
+    bottom, top = plots.NO_DIFFERENCE, plots.MOST_DIFFERENCE
+    assert heights == [bottom, 2 * bottom, 2 * bottom, 1e-16, 5.0, top, top, top]
+
+
+def test_a_step_is_judged_by_its_largest_difference_and_nan_exceeds_all():
+    alt = plots.step_differences([[0.0, 1e-16], [NAN, 0.0], [0.0, NAN], [0.25, 1e-12]], 1e-10).alt
+    assert alt.startswith("1 of 4 steps within the tolerance 1e-10.")
+    assert "step 0 1.0e-16, step 1 nan, step 2 nan, step 3 0.25" in alt
+
+
+@pytest.mark.parametrize("first", [1, None, 0, 7, True, "1"])
+def test_the_row_that_the_learner_named_is_marked_right_or_wrong(first):
+    picture = plots.row_verdicts([[0.0, 0.0], [NAN, 0.0], [0.0, 2e-10]], 1e-10, first)
+    marks = [text.xy[1] for text in picture.figure.findobj(matplotlib.text.Annotation) if "yours" in text.get_text()]
+    assert marks == ([first] if type(first) is int and first < 3 else [])
+    assert "beyond the tolerance 1e-10: rows 1, 2." in picture.alt and f"You gave {first!r}." in picture.alt
+
+
+def test_logits_side_by_side_say_where_the_arg_max_is_the_same():
+    picture = plots.logit_pairs([[1.0, 2.0], [3.0, 0.0]], [[4.0, 5.0], [0.0, 0.125]])
+    assert "the arg-max is the same in 1 of them" in picture.alt
+    assert "Row 1: 3.000, 0.000 against 0.000, 0.125." in picture.alt
+
+
+def test_a_share_that_was_chosen_is_filled_and_an_empty_one_named():
+    picture = plots.shares([0.5, 0.0, 0.5], 0.75, 2)
+    (axes,) = picture.figure.axes
+    filled = [patch.get_x() for patch in axes.patches if patch.get_facecolor()[:3] == to_rgb(plots.BLUE)]
+    assert filled == [0.5] and "probability 0: 1" in axes.get_title()
+    assert "The draw is 0.75" in picture.alt
+    assert "The draw is 0.9999999999999999" in plots.shares([1.0], 1 - 2**-53, 0).alt
+
+
 def test_a_picture_of_exact_integers_beyond_float_is_drawn():
     plots.tokens_that_fit([(0, 0), (10**30, 10**25)]).png()
 
 
-def test_no_plot_touches_pyplot():
+def test_no_plot_touches_pyplot_or_torch():
     program = (
-        "import sys, kvlab.plots, kvlab.explorers.byte_formula as b;"
-        "b.explore(); sys.exit('matplotlib.pyplot' in sys.modules)"
+        "import sys, kvlab.plots, kvlab.explorers.byte_formula as b, kvlab.explorers.cache_parity as c;"
+        "b.explore(); c.explore(); sys.exit('matplotlib.pyplot' in sys.modules or 'torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
