@@ -52,6 +52,20 @@ LESSONS = (
             "max_tokens": 3,
         },
     ),
+    Lesson(
+        slug="03_cache_parity",
+        title="Cache parity",
+        promise="Build a cached decoder, and prove row by row that it computes the logits of full recomputation.",
+        minutes=45,
+        needs=("02_byte_formula",),
+        exercises={
+            "cached_logits": 3,
+            "CachedDecoder": 5,
+            "first_divergence": 2,
+            "hidden_by_argmax": 3,
+            "sample": 2,
+        },
+    ),
 )
 
 

@@ -5,6 +5,7 @@ says, a label, marker or hatch says too. The paper is opaque and light, so that 
 dark theme.
 """
 
+from math import ceil
 from numbers import Integral
 
 from matplotlib import rc_context
@@ -175,7 +176,9 @@ def request_bars(lengths, stored, padded) -> Picture:
     ax.set_xlabel("request, by its stored tokens")
     ax.set_ylabel("bytes")
     ax.grid(axis="x", visible=False)
-    ax.yaxis.set_major_locator(FixedLocator(_even_binary_steps(max(float(n) for n in padded))))
+    ticks = _even_binary_steps(max(float(n) for n in padded))
+    ax.yaxis.set_major_locator(FixedLocator(ticks))
+    ax.set_ylim(0, ticks[-1])
     ax.yaxis.set_major_formatter(FuncFormatter(byte_label))
     ax.set_title(f"stored {show_bytes(sum(stored))} · padded {show_bytes(sum(padded))}", fontsize=11)
     fig.legend(loc="outside lower center", ncols=2, frameon=False)
@@ -185,23 +188,19 @@ def request_bars(lengths, stored, padded) -> Picture:
 
 def unit_gap(readings) -> Picture:
     """The same bytes read twice: `readings` maps a label to a dict with the numbers under "GB" and "GiB"."""
-    fig, ax = _figure(7.4, 1.3 + 0.55 * len(readings))
-    for place, units in enumerate(readings.values()):
-        gb, gib = float(units["GB"]), float(units["GiB"])
-        ax.plot((gib, gb), (place, place), color=SOFT, linewidth=2, zorder=1)
-        ax.scatter(gib, place, color=BLUE, marker="o", s=50, zorder=2, label="in GiB" if place == 0 else None)
-        ax.scatter(gb, place, color=ORANGE, marker="s", s=50, zorder=2, label="in GB" if place == 0 else None)
-        beside = {"textcoords": "offset points", "va": "center"}
-        ax.annotate(f"{gib:,.4g} GiB", (gib, place), (-9, 0), ha="right", **beside)
-        ax.annotate(f"{gb:,.4g} GB", (gb, place), (9, 0), ha="left", **beside)
-    largest = max(float(units["GB"]) for units in readings.values())
-    ax.set_xlim(-0.22 * largest, 1.22 * largest)  # room for the numbers beside the marks
-    ax.xaxis.set_major_locator(MaxNLocator(6))
-    ax.set_xticks([tick for tick in ax.get_xticks() if 0 <= tick <= 1.2 * largest])
+    fig, ax = _figure(7.4, 1.2 + 0.75 * len(readings))
+    for shift, unit, colour in ((-0.19, "GB", ORANGE), (0.19, "GiB", BLUE)):
+        numbers = [float(units[unit]) for units in readings.values()]
+        bars = ax.barh(
+            [place + shift for place in range(len(numbers))], numbers, 0.34, color=colour, label=f"in {unit}"
+        )
+        ax.bar_label(bars, [f"{number:,.4g} {unit}" for number in numbers], padding=4)
+    ax.margins(x=0.2)  # room for the numbers beside the bars
     ax.set_ylim(len(readings) - 0.5, -0.5)
     ax.set_yticks(range(len(readings)), readings)
-    ax.set_xlabel("the number read, in GB or GiB")
-    fig.legend(loc="outside upper right", ncols=2, frameon=False)
+    ax.grid(axis="y", visible=False)
+    ax.set_xlabel("the same bytes, as a number of GB and of GiB")
+    fig.legend(loc="outside lower center", ncols=2, frameon=False)
     said = {label: (float(units["GB"]), float(units["GiB"])) for label, units in readings.items()}
     alt = "; ".join(f"{label}: {gb:,.4g} GB is {gib:,.4g} GiB" for label, (gb, gib) in said.items())
     return Picture(fig, alt + ".")
@@ -295,7 +294,7 @@ def row_verdicts(differences, atol, first) -> Picture:
         verdict, colour = ("diverges", VERMILION) if row in diverging else ("agrees", SOFT)
         ax.annotate(verdict, (1, row), (8, 0), color=colour, **beside)
         if _names(first, row):
-            ax.annotate("◄  the first, by yours", (1, row), (74, 0), weight="bold", **beside)
+            ax.annotate("◄  yours: the first", (1, row), (74, 0), weight="bold", **beside)
     ax.set_title(f"|a − b|, tolerance {atol:.3g} · your first_divergence: {_short(first)}", fontsize=11)
     said = "no row" if not diverging else "rows " + ", ".join(map(str, diverging))
     return Picture(fig, f"{len(rows)} rows, beyond the tolerance {atol:.3g}: {said}. You gave {_short(first)}.")
@@ -431,11 +430,11 @@ def _short(answer) -> str:
 
 
 def _even_binary_steps(largest: float) -> list[float]:
-    """Four to eight ticks from 0 to `largest` at a power of two apart, so that binary labels stay short."""
+    """Five to nine ticks from 0 to `largest` or just above, a power of two apart, so that binary labels stay short."""
     step = 1.0
-    while largest / step >= 8:
+    while largest / step > 8:
         step *= 2
-    return [step * i for i in range(int(largest / step) + 1)]
+    return [step * i for i in range(ceil(largest / step) + 1)]
 
 
 def _every_few_doublings(low: float, high: float) -> list[float]:

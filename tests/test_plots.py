@@ -124,6 +124,15 @@ def test_a_step_is_judged_by_its_largest_difference_and_nan_exceeds_all():
     assert "step 0 1.0e-16, step 1 nan, step 2 nan, step 3 0.25" in alt
 
 
+def test_steps_that_agree_and_steps_that_differ_share_one_layout():
+    places = []
+    for last in (0.0, 1.0):
+        figure = plots.step_differences([[0.0], [0.0], [last]], 1e-10).figure
+        FigureCanvasAgg(figure).draw()
+        places.append(figure.axes[0].get_position().bounds)
+    assert places[0] == pytest.approx(places[1], abs=1e-3)
+
+
 @pytest.mark.parametrize("first", [1, None, 0, 7, True, "1"])
 def test_the_row_that_the_learner_named_is_marked_right_or_wrong(first):
     picture = plots.row_verdicts([[0.0, 0.0], [NAN, 0.0], [0.0, 2e-10]], 1e-10, first)

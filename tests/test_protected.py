@@ -1,12 +1,15 @@
 """A change of one byte in what must not change is named, with its file or cell."""
 
+import re
 import shutil
+from dataclasses import replace
 
 import nbformat
 import pytest
 
 from autograde.course import LESSONS, ROOT
-from autograde.protected import verify
+from autograde.course import lesson as find_lesson
+from autograde.protected import PROGRAMS, _output, verify
 from tests.notebooks import by_grade_id, read
 
 LESSON = LESSONS[0]
@@ -16,6 +19,7 @@ LESSON = LESSONS[0]
 def course(tmp_path):
     for kind in ("solutions", "lessons", "autograde/protected"):
         shutil.copytree(ROOT / kind, tmp_path / kind)
+    shutil.copy(ROOT / "tiny_transformer.py", tmp_path)
     return tmp_path
 
 
@@ -48,12 +52,57 @@ def test_a_lost_final_newline_a_missing_and_an_extra_program_are_noticed(course)
     assert "other.py is not listed" in problems
 
 
-def edited(course, edit):
-    path = course / "lessons" / LESSON.slug / f"{LESSON.slug}.ipynb"
+def test_one_byte_of_the_tiny_model_is_noticed(course):
+    change(course / "tiny_transformer.py", b"seed=2", b"seed=3")
+    (problem,) = verify(course)
+    assert "tiny_transformer.py differs" in problem
+
+
+def test_the_manifest_is_in_the_form_that_sha256sum_reads():
+    for line in (ROOT / "autograde/protected/SHA256SUMS").read_text().splitlines():
+        assert re.fullmatch(r"[0-9a-f]{64}  \S+", line)
+
+
+def test_a_program_that_prints_another_line_is_noticed():
+    wrong = replace(PROGRAMS[0], prints="seven comparisons passed")
+    (problem,) = _output(ROOT, wrong)
+    assert "eight cached/full-prefix comparisons passed" in problem
+
+
+def edited(course, edit, name="check_kv_bytes", lesson=LESSON, kind="lessons"):
+    path = course / kind / lesson.slug / f"{lesson.slug}.ipynb"
     notebook = read(path)
-    edit(by_grade_id(notebook)["check_kv_bytes"], notebook)
+    edit(by_grade_id(notebook)[name], notebook)
     nbformat.write(notebook, path)
     return verify(course)
+
+
+def program_edited(course, edit, kind):
+    program = PROGRAMS[0]
+    return "\n".join(edited(course, edit, program.cell, find_lesson(program.slug), kind))
+
+
+@pytest.mark.parametrize("kind", ["solutions", "lessons"])
+@pytest.mark.parametrize(
+    ("old", "new"), [(" \n", "\n"), ("\n", "\r\n"), ("atol=1e-10", "atol=1e-1"), ("passed')", "passed')\n")]
+)
+def test_one_character_of_a_program_in_a_notebook_is_named(course, kind, old, new):
+    def edit(cell, _):
+        assert old in cell.source
+        cell.source = cell.source.replace(old, new, 1)
+
+    assert (
+        f"{kind}/03_cache_parity/03_cache_parity.ipynb, cell protected_cache_parity: differs from cache_parity.py"
+        in (program_edited(course, edit, kind))
+    )
+
+
+@pytest.mark.parametrize("kind", ["solutions", "lessons"])
+def test_an_unlocked_or_missing_program_cell_is_named(course, kind):
+    said = program_edited(course, lambda cell, _: cell.metadata.nbgrader.update(locked=False), kind)
+    assert "protected_cache_parity: not a locked code cell" in said
+    said = program_edited(course, lambda cell, notebook: notebook.cells.remove(cell), kind)
+    assert "protected_cache_parity: missing" in said
 
 
 def test_an_edited_locked_cell_is_named(course):

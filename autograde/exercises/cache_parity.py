@@ -224,6 +224,7 @@ def _sample(rng: Random) -> list[Case]:
         case("a draw in the last token's share", p, rng.uniform(0.75, 0.95), rng.uniform(-2, 2)),
         case("a draw in the second token's share", p, rng.uniform(0.15, 0.25)),
         case("a token of probability 0 comes first, and u is 0", [0.0, 0.5, 0.3, 0.2], 0.0),
+        Case("logits of both signs", {"logits": [-1.0, 0.5, 2.0, 1.0], "u": rng.uniform(0.86, 0.97)}),
         case("large logits", [0.25, 0.15, 0.6], rng.uniform(0.45, 0.9), 1000.0),
         case("u is the largest number below 1, and the last token has probability 0", [0.3, 0.7, 0.0], 1 - 2**-53),
     ]

@@ -32,7 +32,6 @@ class Blitter:
         self.canvas.draw()
         figure.set_layout_engine("none")  # from here on nothing may move the axes
         self.still = self.canvas.copy_from_bbox(figure.bbox)
-        self.colours = None
 
     def png(self) -> bytes:
         """The figure as it now is, as PNG at twice its CSS size."""
@@ -42,10 +41,8 @@ class Blitter:
             artist.draw(renderer)
         size = self.canvas.get_width_height()
         image = Image.frombuffer("RGBA", size, self.canvas.buffer_rgba()).convert("RGB")
-        # What moves keeps its colours, so the palette is found once: an indexed picture is packed in a third
-        # of the time. It travels once and is not kept, so speed comes before size.
-        if self.colours is None:
-            self.colours = image.quantize(256, method=Image.Quantize.FASTOCTREE)
+        # An indexed picture is packed in a third of the time. The palette is found anew each time: kept from the first
+        # picture it would lack what only later ones show. It travels once and is not kept, so speed comes before size.
         file = io.BytesIO()
-        image.quantize(palette=self.colours, dither=Image.Dither.NONE).save(file, "png", compress_level=1)
+        image.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(file, "png", compress_level=1)
         return file.getvalue()

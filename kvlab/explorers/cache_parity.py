@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 
 from kvlab import parity, plots
 from kvlab.explorers import controls
-from kvlab.explorers.controls import CUSTOM, ask, dropdown, facts, library_instead, slider, switch, text_field
+from kvlab.explorers.controls import CUSTOM, ask, dropdown, library_instead, slider, switch, text_field, verdict
 from kvlab.pictures import CSS_DPI, Picture
 from tiny_transformer import TinyDecoder
 
@@ -271,8 +271,7 @@ class Explorer(controls.Explorer):
 
     def tell(self, setting: Setting, now: Reading) -> str:
         """The reading as HTML."""
-        compared = "arg-max only" if setting.argmax_only else "every logit"
-        return facts(((compared, now.verdict),))
+        return verdict(now.verdict)
 
     def describe(self, now: Reading) -> str:
         """The picture in words."""

@@ -101,6 +101,12 @@ def facts(rows) -> str:
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows) + "</dl>"
 
 
+def verdict(sentence: str) -> str:
+    """A sentence that stands for the whole reading. On a narrow page it breaks at a semicolon."""
+    parts = "; </span> <span>".join(escape(sentence[:1].upper() + sentence[1:] + ".").split("; "))
+    return f'<p class="kv-verdict"><span>{parts}</span></p>'
+
+
 def number(value, unit: str) -> str:
     """An exact number with its unit, kept on one line where that fits."""
     return f"<span>{sizes.show_number(value)} {unit}</span>"
@@ -148,6 +154,11 @@ STYLE = """<style>
 .kv-reading dd span { display: inline-block; max-width: 100%; font-variant-numeric: tabular-nums; }
 .kv-reading dd span + span::before { content: "· "; white-space: pre; margin-left: 0.3em; }
 .kv-reading p { margin: 4px 0; min-height: 3em; }
-@media (max-width: 900px) { .kv-reading p { min-height: 4.5em; } }
+.kv-reading .kv-verdict { margin: 8px 0 4px; min-height: 0; font-weight: 600; }
+.kv-reading .kv-verdict span { display: inline-block; }
+@media (max-width: 900px) {
+  .kv-reading p { min-height: 4.5em; }
+  .kv-reading .kv-verdict { min-height: 3em; }
+}
 .kv-reading .kv-problem { color: var(--jp-error-color1, #b3261e); font-weight: 600; }
 </style>"""
