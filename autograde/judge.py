@@ -48,7 +48,7 @@ def _shown(
     """
     steps, new = case.inputs.get("steps"), case.inputs.get("new", [])
     named = tuple(
-        (key, show(item)) for key, item in case.inputs.items() if steps is None or key not in ("steps", "new")
+        (key, show(item, "_")) for key, item in case.inputs.items() if steps is None or key not in ("steps", "new")
     )
     if steps is None or type(value) is not list or len(value) != len(steps):
         return named, value, expected
@@ -57,8 +57,16 @@ def _shown(
     # A text among the arguments of the class names an input that is shown above it.
     arguments = ", ".join(each if type(each) is str else show(each) for each in new)
     lines = [f"it = {answer.exercise.name}({arguments})"]
-    lines += [f"it.{name}({', '.join(map(show, rest))})" for name, *rest in steps[: at + 1]]
+    lines += [_step(*step) for step in steps[: at + 1]]
     return named + tuple(("", line) for line in lines), value[at], expected[at]
+
+
+def _step(name: str, *arguments: object) -> str:
+    """A step as code, or as the comment that a step of the checker's own is named by."""
+    shown = ", ".join(show(each, "_") for each in arguments)
+    if name == "__len__":
+        return "len(it)"
+    return f"it.{name}({shown})" if name.isidentifier() else f"{name} {shown}".rstrip()
 
 
 def accepted(answer: Answer, case: Case, value: object, expected: object) -> bool:

@@ -120,35 +120,39 @@ def _same_arrays(yours: object, expected: object, tolerance: float) -> bool:
     return yours.dtype.kind != "f" and bool(np.array_equal(yours, expected))
 
 
-def show(value: object) -> str:
-    """`value` as a learner reads it: integers from five digits on with separators, long lists and texts shortened."""
-    text = _show(value)
+def show(value: object, separator: str = ",") -> str:
+    """`value` as a learner reads it: integers from five digits on with separators, long lists and texts shortened.
+
+    With "_" as the separator the numbers can be copied into Python.
+    """
+    text = _show(value, separator)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
 
 
-def _show(value: object) -> str:
+def _show(value: object, separator: str) -> str:
     if isinstance(value, Raised):
         return f"raises {value.name}"
     if isinstance(value, Opaque):
         return f"an object of type {value.type_name}"
     if type(value) is int:
-        return _show_int(value)
+        return _show_int(value, separator)
     if type(value) is Fraction:
-        return f"Fraction({_show_int(value.numerator)}, {_show_int(value.denominator)})"
+        return f"Fraction({_show_int(value.numerator, separator)}, {_show_int(value.denominator, separator)})"
     if type(value) is list:
         # Rows of a table, one under the other.
         between = ",\n " if value and type(value[0]) is dict else ", "
-        shown = between.join(_show(item) for item in value[:12])
+        shown = between.join(_show(item, separator) for item in value[:12])
         return f"[{shown}{f', … {len(value) - 12} more' if len(value) > 12 else ''}]"
     if type(value) is dict:
-        return "{" + ", ".join(f"{reprlib.repr(key)}: {_show(item)}" for key, item in list(value.items())[:12]) + "}"
+        items = list(value.items())[:12]
+        return "{" + ", ".join(f"{reprlib.repr(key)}: {_show(item, separator)}" for key, item in items) + "}"
     if isinstance(value, np.ndarray):
         body = np.array2string(value, threshold=40, edgeitems=3, precision=6, suppress_small=True)
         return f"{body}  {value.dtype}{list(value.shape)}"
     return reprlib.repr(value)
 
 
-def _show_int(value: int) -> str:
+def _show_int(value: int, separator: str) -> str:
     if value.bit_length() > 1000:  # Python refuses to write out very long integers
         return f"an integer of about {int(value.bit_length() * math.log10(2)) + 1:,} digits"
-    return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    return f"{value:{separator}}" if abs(value) >= 10_000 else str(value)

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from autograde.exercise import Case, Verdict
-from autograde.judge import judge
+from autograde.judge import _step, judge
 from autograde.mutants import rows_of
 from autograde.run import Outcome, collect
 from tests.fixtures.bounded_log import (
@@ -79,6 +79,9 @@ def test_a_class_exercise_shows_the_steps_up_to_the_one_that_differs():
     lines = [value for _, value in verdict.inputs]
     assert lines[0] == "it = BoundedLog(2)"
     assert lines[-1] == "it.values()"
+    assert _step("__len__") == "len(it)"
+    assert _step("append", 12345) == "it.append(12_345)"
+    assert _step("# the embedding changes:", 3) == "# the embedding changes: 3"
     assert verdict.yours != verdict.expected
 
 

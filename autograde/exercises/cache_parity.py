@@ -14,6 +14,7 @@ LIBRARY = tuple(
     f"kvlab.parity:{name}"
     for name in ("CachedDecoder.step", "CachedDecoder.prefill", "cached_logits", "first_divergence", "sample")
 )
+CHANGE, YOUR_LIST = "# the model's embedding of this id is reversed:", "# the list that was passed to prefill"
 
 
 class SealedDecoder(TinyDecoder):
@@ -104,7 +105,7 @@ def _decoder(rng: Random) -> list[Case]:
 
     def changed_embedding(model):
         first, second = rng.sample(range(model["vocab"]), 2)
-        return [["step", first], ["change_embedding", first], ["step", second], ["step", first], ["step", second]]
+        return [["step", first], [CHANGE, first], ["step", second], ["step", first], ["step", second]]
 
     return [
         case("one step", steps(1)),
@@ -114,23 +115,23 @@ def _decoder(rng: Random) -> list[Case]:
         case("a step beyond the context changes nothing", filled_then_more, context=4),
         case("a wrong id is refused before anything changes", refused_ids),
         case("a prompt is stored whole or not at all", refused_prefills, context=7),
-        case("your list of ids stays yours", lambda m: [["prefill", _ids(rng, m, 3)], *steps(2)(m), ["your_list"]]),
+        case("your list of ids stays yours", lambda m: [["prefill", _ids(rng, m, 3)], *steps(2)(m), [YOUR_LIST]]),
         case("stored rows are not computed again", changed_embedding),
     ]
 
 
 def _run_decoder(candidate: object, case: Case) -> list[object]:
-    """Take the steps. Two of them are ours: `change_embedding` changes the model's embedding of a token, which rows
-    that are stored already must not follow, and `your_list` reads the list that was handed to `prefill`."""
+    """Take the steps. Two of them are ours: CHANGE reverses the model's embedding of a token, which rows that are
+    stored already must not follow, and YOUR_LIST reads the list that was handed to `prefill`."""
     model = build(case.inputs["model"], SealedDecoder)
     decoder, handed = candidate(model), []
 
     def take(name: str, *arguments: object) -> object:
-        if name == "change_embedding":
+        if name == CHANGE:
             row = model.p["E"][arguments[0]]
             row[:] = row[::-1].copy()  # not a mere shift, which the layer norm would undo
             return None
-        if name == "your_list":
+        if name == YOUR_LIST:
             return handed[-1]
         if name == "prefill":
             handed.append(arguments[0])
