@@ -8,63 +8,19 @@ from playwright.sync_api import expect
 
 from autograde.course import lesson
 from kvlab.sizes import kv_bytes
-from tests.browser.conftest import PATIENCE_MS, TOKEN
+from tests.browser.conftest import TOKEN
+from tests.browser.lab import cell_with, open_lesson, run, run_all, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
 
 LESSON = lesson("02_byte_formula")
-expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture
 def notebook(page, jupyterlab):
     """The learner's copy of the lesson, open and idle."""
-    page.goto(f"{jupyterlab}/lab/tree/{LESSON.slug}/{LESSON.slug}.ipynb?token={TOKEN}")
-    expect(page.locator(".jp-Notebook .jp-Cell").first).to_be_visible()
-    _idle(page)
-    return page
-
-
-def _idle(page):
-    # The status bar knows whether a kernel is connected; asked to run before that, JupyterLab asks for one.
-    expect(page.locator("#jp-main-statusbar")).to_contain_text("| Idle")
-
-
-def _cell(page, text):
-    """The code cell whose source holds `text`, scrolled into view. JupyterLab attaches only cells near the window."""
-    outer = page.locator(".jp-WindowedPanel-outer").first
-    cell = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text=text)).first
-    for top in range(0, 40_000, 400):
-        if cell.count() and cell.is_visible():
-            cell.scroll_into_view_if_needed()
-            return cell
-        outer.evaluate("(panel, top) => { panel.scrollTop = top }", top)
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    raise AssertionError(f"no cell holds {text!r}")
-
-
-def _run(page, text):
-    cell = _cell(page, text)
-    cell.locator(".cm-content").click()
-    page.keyboard.press("Control+Enter")
-    return cell
-
-
-def _write(page, name, source):
-    """Replace the whole answer cell of `name` as a person would, and run it."""
-    cell = _cell(page, f"def {name}(")
-    cell.locator(".cm-content").click()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(source)
-    page.keyboard.press("Control+Enter")
-
-
-def _run_all(page):
-    page.locator(".lm-MenuBar-item", has_text="Run").click()
-    page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
-    # The last cell of a lesson shows the evidence, and JupyterLab scrolls to it.
-    expect(page.locator(".jp-OutputArea-output", has_text="E-02-01")).to_be_visible()
+    return open_lesson(page, jupyterlab, LESSON)
 
 
 def test_the_lab_opens_on_the_course_map_without_questions(page, jupyterlab):
@@ -83,8 +39,8 @@ def test_without_the_token_nothing_is_shown(page, jupyterlab):
 
 
 def test_the_explorer_follows_keyboard_heads_and_dtype(notebook):
-    _run_all(notebook)
-    _cell(notebook, "byte_formula.explore")
+    run_all(notebook, LESSON)
+    cell_with(notebook, "byte_formula.explore")
     reading, picture = notebook.locator(".kv-reading").first, notebook.locator("img.kv-picture").first
     expect(reading).to_contain_text("1,073,741,824 B")
     expect(reading).to_contain_text("until yours is written")
@@ -108,8 +64,8 @@ def test_the_explorer_follows_keyboard_heads_and_dtype(notebook):
 
 
 def test_a_bad_value_in_the_explorer_is_answered_with_a_sentence(notebook):
-    _run_all(notebook)
-    _cell(notebook, "byte_formula.explore")
+    run_all(notebook, LESSON)
+    cell_with(notebook, "byte_formula.explore")
     field = notebook.locator(".kv-tokens input").first
     field.fill("many")
     field.press("Enter")
@@ -121,14 +77,14 @@ def test_a_bad_value_in_the_explorer_is_answered_with_a_sentence(notebook):
 
 
 def test_a_wrong_answer_is_named_and_the_right_one_counts(notebook, course):
-    _run_all(notebook)
-    _write(notebook, "kv_elements", "def kv_elements(n, b, t, h, d):\n    return n * b * t * h * d")
-    check = _run(notebook, 'check("kv_elements")')
+    run_all(notebook, LESSON)
+    write(notebook, "def kv_elements(", "def kv_elements(n, b, t, h, d):\n    return n * b * t * h * d")
+    check = run(notebook, 'check("kv_elements")')
     expect(check).to_contain_text("Did you count only one of the two tensors that each layer keeps?")
     expect(check).to_contain_text("expected")
     expect(check).not_to_contain_text("Traceback")
-    _write(notebook, "kv_elements", "def kv_elements(n, b, t, h, d):\n    return 2 * n * b * t * h * d")
-    check = _run(notebook, 'check("kv_elements")')
+    write(notebook, "def kv_elements(", "def kv_elements(n, b, t, h, d):\n    return 2 * n * b * t * h * d")
+    check = run(notebook, 'check("kv_elements")')
     expect(check).to_contain_text("✓ kv_elements · 5 cases · 2 points")
     progress = json.loads((course / "work" / ".progress.json").read_text(encoding="utf-8"))
     assert "kv_elements" in json.dumps(progress)
@@ -142,8 +98,8 @@ def test_the_validate_button_says_what_is_missing(notebook):
 
 
 def test_the_explorer_is_driven_by_the_learners_function_once_it_is_right(notebook):
-    _run_all(notebook)
+    run_all(notebook, LESSON)
     for name in ("kv_elements", "kv_bytes"):
-        _write(notebook, name, solutions(LESSON)[name])
-    cell = _run(notebook, "byte_formula.explore")
+        write(notebook, f"def {name}(", solutions(LESSON)[name])
+    cell = run(notebook, "byte_formula.explore")
     expect(cell).to_contain_text("Computed by your kv_bytes")
