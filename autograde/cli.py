@@ -142,12 +142,20 @@ def verify(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def mutants(as_json: AsJson = False) -> None:
+def mutants(
+    exercises: Annotated[
+        list[str] | None, typer.Argument(metavar="[EXERCISE]...", help="Exercises to try; all if none is named.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Try every known mistake on its check: rejected, named, told from all others (for contributors)."""
     from autograde.mutants import table as try_all
 
+    if unknown := [name for name in exercises or () if name not in _exercises()]:
+        raise typer.BadParameter(f"no exercise {unknown[0]!r}; the exercises are {', '.join(_exercises())}")
     columns = ("rejected", "diagnosed", "distinct")
-    rows = try_all()
+    rows = try_all(exercises or ())
+    good = [row for row in rows if all(getattr(row, column) for column in columns)]
     if as_json:
         fields = ("exercise", "misconception", *columns)
         print_json([{field: getattr(row, field) for field in fields} for row in rows])
@@ -157,8 +165,8 @@ def mutants(as_json: AsJson = False) -> None:
             marks = ("[green]yes[/green]" if getattr(row, column) else "[red]NO[/red]" for column in columns)
             table.add_row(row.exercise, row.misconception, *marks)
         console.print(table)
-    good = rows and all(getattr(row, column) for row in rows for column in columns)
-    raise typer.Exit(0 if good else 1)
+        print(f"{len(good)} of {len(rows)} known mistakes are rejected, named and told from all others")
+    raise typer.Exit(0 if rows and len(good) == len(rows) else 1)
 
 
 def print_json(value: object) -> None:

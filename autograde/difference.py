@@ -1,48 +1,76 @@
-"""Where two plain values part, in one sentence. Long lists and dicts look alike until somebody points."""
+"""Where two plain values part, in one sentence. Long lists, dicts and arrays look alike until somebody points."""
+
+import numpy as np
 
 from autograde.values import Opaque, Raised, same, show
 
 
 def difference(yours: object, expected: object, tolerance: float = 0.0) -> str:
     """The first difference in kind or place, or "" where "yours" beside "expected" says it all."""
+    place, said = _first(yours, expected, tolerance)
+    return f"At {', '.join(place)}: {said}" if place and said else said
+
+
+def _first(yours: object, expected: object, tolerance: float) -> tuple[list[str], str]:
+    """The way to the first difference, and what there is to say about it."""
     if isinstance(yours, Raised | Opaque) or isinstance(expected, Raised):
-        return ""
-    if yours is None and expected is not None:
-        return "Your function returned None. Does every path end in `return`?"
+        return [], ""
     if type(yours) is not type(expected):
-        # An integer is welcome where a float is wanted, so there the value is at fault.
-        likely = type(yours) is int and type(expected) is float
-        return "" if likely else f"Yours is of type {type(yours).__name__}; {type(expected).__name__} was wanted."
+        return [], _kinds(yours, expected)
     if type(expected) is list:
-        return _in_lists(yours, expected, tolerance)
-    if type(expected) is dict:
-        return _in_dicts(yours, expected, tolerance)
-    return ""
-
-
-def _in_lists(yours: list, expected: list, tolerance: float) -> str:
-    if len(yours) != len(expected):
-        return f"Yours has {len(yours)} items; {len(expected)} were wanted."
-    for place, (mine, wanted) in enumerate(zip(yours, expected, strict=True)):
+        if len(yours) != len(expected):
+            return [], f"Yours has {_count(yours)}; {_count(expected)} wanted."
+        pairs = [(f"item {i}", mine, wanted) for i, (mine, wanted) in enumerate(zip(yours, expected, strict=True))]
+    elif type(expected) is dict:
+        missing, extra = ([key for key in a if key not in b] for a, b in ((expected, yours), (yours, expected)))
+        if missing or extra:
+            parts = [
+                f"{word} {', '.join(map(show, keys))}"
+                for word, keys in (("missing:", missing), ("extra:", extra))
+                if keys
+            ]
+            return [], f"The keys differ; {'; '.join(parts)}."
+        pairs = [(show(key), yours[key], wanted) for key, wanted in expected.items()]
+    elif type(expected) is np.ndarray:
+        return [], _arrays(yours, expected, tolerance)
+    else:
+        return [], ""
+    for place, mine, wanted in pairs:
         if not same(mine, wanted, tolerance):
-            return f"At item {place}: {difference(mine, wanted, tolerance) or _beside(mine, wanted)}"
-    return ""
+            inner, said = _first(mine, wanted, tolerance)
+            return [place, *inner], said or f"yours {show(mine)}, expected {show(wanted)}."
+    return [], ""
 
 
-def _in_dicts(yours: dict, expected: dict, tolerance: float) -> str:
-    missing, extra = ([key for key in a if key not in b] for a, b in ((expected, yours), (yours, expected)))
-    if missing or extra:
-        said = [
-            f"{word} {', '.join(map(show, keys))}"
-            for word, keys in (("missing:", missing), ("not wanted:", extra))
-            if keys
-        ]
-        return f"The keys differ; {'; '.join(said)}."
-    for key, wanted in expected.items():
-        if not same(yours[key], wanted, tolerance):
-            return f"At {show(key)}: {difference(yours[key], wanted, tolerance) or _beside(yours[key], wanted)}"
-    return ""
+def _kinds(yours: object, expected: object) -> str:
+    if type(yours) is int and type(expected) is float:
+        return ""  # an integer is welcome where a float is wanted, so the value is at fault
+    wanted = "None" if expected is None else f"a value of type {type(expected).__name__}"
+    if yours is None:
+        return f"Yours is None; {wanted} was wanted. Does every path end in `return`?"
+    return f"Yours is of type {type(yours).__name__}; {wanted} was wanted."
 
 
-def _beside(mine: object, wanted: object) -> str:
-    return f"yours {show(mine)}, expected {show(wanted)}."
+def _arrays(yours: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
+    if yours.shape != expected.shape:
+        return f"Yours has shape {yours.shape}; {expected.shape} was wanted."
+    if (yours.dtype.kind == "b") != (expected.dtype.kind == "b") or (yours.dtype.kind, expected.dtype.kind) == (
+        "f",
+        "i",
+    ):
+        return f"Yours holds {yours.dtype}; {expected.dtype} was wanted."
+    differs = [
+        place
+        for place in np.ndindex(expected.shape)
+        if not same(yours[place].item(), expected[place].item(), tolerance)
+    ]
+    if not differs:
+        return ""
+    place = differs[0]
+    where = ", ".join(map(str, place))
+    values = f"yours {yours[place]}, expected {expected[place]}."
+    return f"{len(differs)} of {expected.size} entries differ, first [{where}]: {values}"
+
+
+def _count(items: list) -> str:
+    return f"{len(items)} item{'' if len(items) == 1 else 's'}"

@@ -4,11 +4,13 @@
 the process that runs a learner's code. `Answer` and `Misconception` say what is right and which mistakes are known.
 """
 
+import contextlib
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from random import Random
 
+from autograde.blame import blame
 from autograde.values import Raised, plain
 
 Run = Callable[[object, "Case"], object]
@@ -32,12 +34,24 @@ def attempt(step: Callable[..., object], *args: object) -> object:
 
     NotImplementedError passes through, because a method that is not written yet is no wrong answer.
     """
+    _step_notes.append("")
     try:
         return plain(step(*args))
     except NotImplementedError:
         raise
     except Exception as error:
+        _step_notes[-1] = blame(error)
         return Raised.from_exception(error)
+
+
+_step_notes: list[str] = []
+
+
+@contextlib.contextmanager
+def caught() -> Iterator[list[str]]:
+    """For each `attempt` made meanwhile, what is to be told about the exception that it caught, or ""."""
+    _step_notes.clear()
+    yield _step_notes
 
 
 def script(candidate: object, case: Case) -> list[object]:
@@ -88,6 +102,7 @@ class Answer:
     hints: tuple[str, str, str]  # for a mistake that nobody has named yet, and for an empty page
     tolerance: float = 0.0  # of floats, see `autograde.values.same`; integers are always exact
     accept: Callable[[Case, object], bool] | None = None  # where more than one value is right
+    explain: Callable[[Case, object], str] | None = None  # what a value lacks, where there is no one right value
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ def _right(verdict: Verdict) -> list[str]:
 def _not_done(verdict: Verdict) -> list[str]:
     return [
         f"○ {BOLD}{verdict.exercise}{OFF} · not done yet",
+        *([verdict.note] if verdict.note else []),
         *(_upstream(verdict) or ["Write it in the cell above, run that cell, then run this one again."]),
         f"Stuck? {_next_hint(verdict)}",
     ]
@@ -51,7 +52,9 @@ def _wrong(verdict: Verdict) -> list[str]:
         f"{verdict.case_label}",
     ]
     width = max((len(name) for name, _ in verdict.inputs), default=0)
-    lines += [f"    {name:<{width}} = {value}" if name else f"    {value}" for name, value in verdict.inputs]
+    below = "\n" + " " * (4 + width + 3)  # of a value that takes several lines
+    for name, value in verdict.inputs:
+        lines.append(f"    {name:<{width}} = {value}".replace("\n", below) if name else f"    {value}")
     lines += [
         f"  {BOLD}yours   {OFF}  {_indented(verdict.yours)}",
         f"  {BOLD}expected{OFF}  {_indented(verdict.expected)}",

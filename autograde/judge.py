@@ -5,7 +5,7 @@ from dataclasses import replace
 from autograde.difference import difference
 from autograde.exercise import Answer, Case, Misconception, Verdict
 from autograde.run import Outcome, collect
-from autograde.values import same, show
+from autograde.values import Raised, same, show
 
 
 def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome], seed: int) -> Verdict:
@@ -22,43 +22,58 @@ def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome
         return replace(verdict, status="borrowed", note=borrowed) if borrowed else verdict
     case, outcome = cases[failed], outcomes[failed]
     verdict = replace(verdict, printed="".join(each.printed for each in outcomes[: failed + 1]))
-    inputs, yours, wanted = _shown(answer, case, outcome.value, expected[failed])
+    if outcome.unwritten:
+        done = f"{failed} of {len(cases)} cases are right; the next one meets a method that is not written."
+        return replace(verdict, status="not done", note=done)
     known = diagnose(answer, cases, [each.value for each in outcomes])
     return replace(
         verdict,
         status="wrong",
         case_number=failed + 1,
         case_label=case.label,
-        inputs=inputs,
-        yours=show(yours),
-        expected=show(wanted),
-        note=outcome.note or difference(yours, wanted, answer.tolerance),
         misconception=known.name if known else "",
         diagnosis=known.diagnosis if known else "",
         source=known.source if known else "",
+        **(_steps if "steps" in case.inputs else _values)(answer, case, outcome, expected[failed]),
     )
 
 
-def _shown(
-    answer: Answer, case: Case, value: object, expected: object
-) -> tuple[tuple[tuple[str, str], ...], object, object]:
-    """What a learner sees of a failed case: its inputs, their value, the expected one.
+def _values(answer: Answer, case: Case, outcome: Outcome, expected: object) -> dict[str, object]:
+    """What a learner sees of a failed case: its inputs, their value, the expected one and what more there is to say."""
+    yours = outcome.value
+    if isinstance(yours, Raised):
+        note = outcome.note
+    elif answer.accept is None:
+        note = difference(yours, expected, answer.tolerance)
+    else:
+        note = answer.explain(case, yours) if answer.explain else ""
+    example = "for example " if answer.explain else ""
+    return {"inputs": _named(case), "yours": show(yours), "expected": example + show(expected), "note": note}
 
-    Of a class exercise that is the steps up to the first that differs, as code, and the values of that step.
-    """
-    steps, new = case.inputs.get("steps"), case.inputs.get("new", [])
-    named = tuple(
-        (key, show(item, "_")) for key, item in case.inputs.items() if steps is None or key not in ("steps", "new")
-    )
-    if steps is None or type(value) is not list or len(value) != len(steps):
-        return named, value, expected
-    differs = (not same(got, wanted, answer.tolerance) for got, wanted in zip(value, expected, strict=True))
-    at = next((i for i, each in enumerate(differs) if each), len(steps) - 1)
+
+def _steps(answer: Answer, case: Case, outcome: Outcome, expected: list[object]) -> dict[str, object]:
+    """Of a class exercise: the steps up to the first that differs, as code, and the values of that step."""
+    steps, values = case.inputs["steps"], outcome.value
+    if type(values) is not list or len(values) != len(steps):  # it ended before the steps did
+        lines = [_step(*step) for step in steps]
+        told = {"yours": show(values), "expected": "a value of each step", "note": outcome.note}
+    else:
+        differs = (not same(*pair, answer.tolerance) for pair in zip(values, expected, strict=True))
+        at = next((i for i, each in enumerate(differs) if each), len(steps) - 1)
+        lines = [_step(*step) + _came(value) for step, value in zip(steps[:at], values, strict=False)]
+        lines.append(_step(*steps[at]))
+        note = outcome.step_notes[at] if isinstance(values[at], Raised) else ""
+        note = note or difference(values[at], expected[at], answer.tolerance)
+        told = {"yours": show(values[at]), "expected": show(expected[at]), "note": note}
     # A text among the arguments of the class names an input that is shown above it.
-    arguments = ", ".join(each if type(each) is str else show(each) for each in new)
-    lines = [f"it = {answer.exercise.name}({arguments})"]
-    lines += [_step(*step) for step in steps[: at + 1]]
-    return named + tuple(("", line) for line in lines), value[at], expected[at]
+    arguments = ", ".join(each if type(each) is str else show(each) for each in case.inputs.get("new", []))
+    lines.insert(0, f"it = {answer.exercise.name}({arguments})")
+    return {"inputs": _named(case) + tuple(("", line) for line in lines), **told}
+
+
+def _named(case: Case) -> tuple[tuple[str, str], ...]:
+    hidden = ("steps", "new") if "steps" in case.inputs else ()
+    return tuple((key, show(item, "_")) for key, item in case.inputs.items() if key not in hidden)
 
 
 def _step(name: str, *arguments: object) -> str:
@@ -67,6 +82,11 @@ def _step(name: str, *arguments: object) -> str:
     if name == "__len__":
         return "len(it)"
     return f"it.{name}({shown})" if name.isidentifier() else f"{name} {shown}".rstrip()
+
+
+def _came(value: object) -> str:
+    """What a step before the failed one gave, where it is short."""
+    return f"   → {show(value)}" if isinstance(value, Raised) or type(value) is int else ""
 
 
 def accepted(answer: Answer, case: Case, value: object, expected: object) -> bool:

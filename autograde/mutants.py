@@ -4,6 +4,7 @@ A check that accepts a wrong answer, or that blames the wrong mistake, is worse 
 as a learner's answer over many seeds, because cases are drawn and an unlucky draw must not hide a mistake.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -47,6 +48,7 @@ def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
     return [Row(answer.exercise.name, name, rejected[name], diagnosed[name], distinct[name]) for name in names]
 
 
-def table(seeds: range = SEEDS) -> list[Row]:
-    """The rows of every exercise of the course."""
-    return [row for lesson in LESSONS for name in lesson.exercises for row in rows_of(answer_of(name), seeds)]
+def table(names: Sequence[str] = (), seeds: range = SEEDS) -> list[Row]:
+    """The rows of the exercises called `names`, or of every exercise of the course. KeyError on an unknown name."""
+    every = [name for lesson in LESSONS for name in lesson.exercises]
+    return [row for name in names or every for row in rows_of(answer_of(name), seeds)]

@@ -2,24 +2,21 @@
 
 import contextlib
 import io
-import linecache
 import sys
 import threading
-import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograde.blame import blame
 from autograde.course import ROOT
-from autograde.exercise import Case, Exercise
+from autograde.exercise import Case, Exercise, caught
 from autograde.limits import TimeLimit, time_limit
-from autograde.values import Raised, plain, same, type_name
+from autograde.values import Raised, plain, same
 
-HERE = str(ROOT / "autograde")
 ORACLES = str(ROOT / "autograde" / "answers")  # calling what decides is borrowing too
 KVLAB = str(ROOT / "kvlab")
-NOT_THEIRS = (KVLAB, str(ROOT / "tiny_transformer.py"), sys.base_prefix)
 SLOW = "Does a loop never end, or take one step per token where a formula would do?"
 MAX_PRINTED = 4_000  # characters of a learner's prints that are replayed
 
@@ -33,6 +30,7 @@ class Outcome:
     unwritten: bool = False  # the stub's NotImplementedError came out
     printed: str = ""
     borrowed: str = ""  # dotted name of the library function that ran inside the answer
+    step_notes: tuple[str, ...] = ()  # of a class exercise: the learner's line for each step that raised, or ""
 
 
 def collect(exercise: Exercise, candidate: object, cases: list[Case], watch: bool = True) -> list[Outcome]:
@@ -50,7 +48,7 @@ def collect(exercise: Exercise, candidate: object, cases: list[Case], watch: boo
 
 def _one(exercise: Exercise, candidate: object, case: Case, watch: bool) -> Outcome:
     watching = _watching(exercise.library) if watch else contextlib.nullcontext([])
-    with _listening() as heard, watching as borrowed:
+    with _listening() as heard, watching as borrowed, caught() as step_notes:
         try:
             with time_limit(exercise.seconds):
                 value, note = plain(exercise.run(candidate, case), ours=True), ""
@@ -59,9 +57,9 @@ def _one(exercise: Exercise, candidate: object, case: Case, watch: bool) -> Outc
         except KeyboardInterrupt:
             raise  # somebody pressed Interrupt
         except BaseException as error:  # SystemExit, GeneratorExit and their like are only wrong answers
-            value, note = Raised.from_exception(error), _note(error)
+            value, note = Raised.from_exception(error), blame(error)
     unwritten = same(value, Raised("NotImplementedError"))
-    return Outcome(value, note, unwritten, heard.getvalue(), next(iter(borrowed), ""))
+    return Outcome(value, note, unwritten, heard.getvalue(), next(iter(borrowed), ""), tuple(step_notes))
 
 
 class _Heard(io.StringIO):
@@ -130,25 +128,3 @@ def _place(name: str) -> tuple[str, str]:
     """File and qualified name of a function given as "package.module:function"."""
     module, _, function = name.partition(":")
     return f"{ROOT.joinpath(*module.split('.'))}.py", function
-
-
-def _note(error: BaseException) -> str:
-    """`own_line`, or the bare class where the exception does not even let itself be described."""
-    try:
-        with time_limit(1):
-            return own_line(error)
-    except BaseException:
-        return type_name(type(error))
-
-
-def own_line(error: BaseException) -> str:
-    """The exception as a learner needs it: its class, its message and the last line of theirs that was running."""
-    name, message = type_name(type(error)), str(error)[:300]
-    said = f"{name}: {message}" if message else name
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if frame.filename.startswith(HERE):
-            return said  # the call itself failed, before a line of the answer ran
-        if not frame.filename.startswith(NOT_THEIRS) and "site-packages" not in frame.filename:
-            line = linecache.getline(frame.filename, frame.lineno).strip() or frame.line or ""
-            return f"{said}\nin your {frame.name}, line {frame.lineno}:  {line}"
-    return said

@@ -140,7 +140,7 @@ def _show(value: object, separator: str) -> str:
         return f"Fraction({_show_int(value.numerator, separator)}, {_show_int(value.denominator, separator)})"
     if type(value) is list:
         # Rows of a table, one under the other.
-        between = ",\n " if value and type(value[0]) is dict else ", "
+        between = ",\n " if len(value) > 1 and type(value[0]) in (dict, list) else ", "
         shown = between.join(_show(item, separator) for item in value[:12])
         return f"[{shown}{f', … {len(value) - 12} more' if len(value) > 12 else ''}]"
     if type(value) is dict:

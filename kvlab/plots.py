@@ -294,7 +294,7 @@ def row_verdicts(differences, atol, first) -> Picture:
         verdict, colour = ("diverges", VERMILION) if row in diverging else ("agrees", SOFT)
         ax.annotate(verdict, (1, row), (8, 0), color=colour, **beside)
         if _names(first, row):
-            ax.annotate("◄  yours: the first", (1, row), (74, 0), weight="bold", **beside)
+            ax.annotate("◄  your answer", (1, row), (74, 0), weight="bold", **beside)
     ax.set_title(f"|a − b|, tolerance {atol:.3g} · your first_divergence: {_short(first)}", fontsize=11)
     said = "no row" if not diverging else "rows " + ", ".join(map(str, diverging))
     return Picture(fig, f"{len(rows)} rows, beyond the tolerance {atol:.3g}: {said}. You gave {_short(first)}.")

@@ -196,6 +196,35 @@ def test_a_hint_takes_the_function_too_and_answers_a_typo_with_a_sentence(capsys
     assert "Hint 1 of 3" in capsys.readouterr().out
 
 
+def test_a_half_written_class_is_not_done_and_says_how_far_it_is():
+    from autograde.course import lesson
+    from tests.notebooks import solutions
+
+    source = solutions(lesson("03"))["CachedDecoder"]
+    start = source.index("        if len(self) > 0:")
+    end = source.index("    def _refuse")
+    half = source[:start] + "        raise NotImplementedError\n\n" + source[end:]
+    error = failure("import numpy as np\nfrom tiny_transformer import norm, softmax\n" + half, "CachedDecoder")
+    assert error.verdict.status == "not done"
+    assert "2 of 9 cases are right" in str(error)
+
+
+def test_an_exception_in_a_step_shows_the_learners_line_and_the_steps_before():
+    from autograde.course import lesson
+    from tests.notebooks import solutions
+
+    source = solutions(lesson("03"))["CachedDecoder"].replace("self.keys, self.values = [], []", "self.kv = []")
+    error = failure("import numpy as np\nfrom tiny_transformer import norm, softmax\n" + source, "CachedDecoder")
+    assert "AttributeError: 'CachedDecoder' object has no attribute 'keys'" in str(error)
+    assert "in your __len__, line" in str(error)
+
+
+def test_where_many_answers_are_right_the_feedback_says_what_is_missing():
+    text = str(failure("def hidden_by_argmax(model):\n    return [0] * model.context", "hidden_by_argmax"))
+    assert "In row" in text and "the arg-max differs" in text
+    assert "expected  for example [" in text
+
+
 def test_a_flood_of_prints_is_cut_with_a_note(capsys):
     in_notebook(RIGHT.replace("return", "print('line\\n' * 50); return"))
     out = capsys.readouterr().out

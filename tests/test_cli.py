@@ -112,7 +112,7 @@ def test_mutants_fails_on_any_no(monkeypatch, missing):
     answers = {column: column != missing for column in ("rejected", "diagnosed", "distinct")}
     good = SimpleNamespace(exercise="e", misconception="fine", rejected=True, diagnosed=True, distinct=True)
     row = SimpleNamespace(exercise="kv_bytes", misconception="no factor 2", **answers)
-    monkeypatch.setattr(mutants, "table", lambda: [good, row])
+    monkeypatch.setattr(mutants, "table", lambda names: [good, row])
     code = NOT_RIGHT if missing else FINE
     result = run("mutants")
     assert result.exit_code == code and ("NO" in result.output) == bool(missing)
@@ -121,7 +121,7 @@ def test_mutants_fails_on_any_no(monkeypatch, missing):
 
 
 def test_mutants_that_tries_nothing_is_no_success(monkeypatch):
-    monkeypatch.setattr(mutants, "table", lambda: [])
+    monkeypatch.setattr(mutants, "table", lambda names: [])
     assert run("mutants").exit_code == NOT_RIGHT
 
 
@@ -231,3 +231,9 @@ def test_jupyterlab_asks_for_no_news_and_hides_what_is_for_instructors(server):
 def test_jupyterlab_keeps_its_own_login(server):
     with urllib.request.urlopen(server.address + "/lab", timeout=60) as reply:
         assert "/login" in reply.geturl()
+
+
+def test_mutants_of_an_unknown_exercise_is_bad_use():
+    result = CliRunner().invoke(cli.app, ["mutants", "nothing"])
+    assert result.exit_code == 2
+    assert "kv_bytes" in result.output

@@ -52,7 +52,7 @@ def test_a_lost_final_newline_a_missing_and_an_extra_program_are_noticed(course)
 
 
 def test_one_byte_of_the_tiny_model_is_noticed(course):
-    change(course / "tiny_transformer.py", b"seed=2", b"seed=3")
+    change(course / "tiny_transformer.py", b"seed=13", b"seed=14")
     (problem,) = verify(course)
     assert "tiny_transformer.py differs" in problem
 

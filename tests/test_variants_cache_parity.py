@@ -195,6 +195,12 @@ VARIANTS = [
     ("hidden_by_argmax", looks_at_the_end, "last_row_only"),
     ("sample", greedy, "arg_max"),
     ("sample", by_likelihood, "sorted_first"),
+    ("sample", lambda logits, u: math.floor(u * len(logits)), "all_equally_likely"),
+    (
+        "first_divergence",
+        lambda a, b, atol: next((i for i in range(len(a)) if not abs(a - b)[i].max() < atol), None),
+        "strictly_below",
+    ),
     ("sample", closed_shares, "boundary_included"),
 ]
 
@@ -227,7 +233,7 @@ UNRELATED = [
     ("hidden_by_argmax", lambda model: []),
     ("hidden_by_argmax", lambda model: "01201"),
     ("sample", lambda logits, u: 0),
-    ("sample", lambda logits, u: math.floor(u * len(logits))),
+    ("sample", lambda logits, u: int(np.argmax(np.cumsum(softmax(logits)) > 1 - u))),
 ]
 
 

@@ -81,15 +81,23 @@ def _some_hidden(case: Case) -> list[int]:
     return [number // model.vocab**power % model.vocab for power in reversed(range(model.context))]
 
 
-def _is_hidden(case: Case, value: object) -> bool:
+def _lacks(case: Case, value: object) -> str:
+    """What keeps ids from being hidden, or ""."""
     model = build(case.inputs["model"])
     ids = value.tolist() if isinstance(value, np.ndarray) else value
     if type(ids) is not list or len(ids) != model.context:
-        return False
+        return f"A list of {model.context} ids was wanted."
     if any(type(token) is not int or token not in range(model.vocab) for token in ids):
-        return False
+        return f"Ids are ints from 0 to {model.vocab - 1}."
     right, wrong = (each.forward([ids])[0][0] for each in (model, position_zero(model)))
-    return bool((right.argmax(-1) == wrong.argmax(-1)).all() and np.abs(right - wrong).max() >= 1e-3)
+    for row, tops in enumerate(zip(right.argmax(-1), wrong.argmax(-1), strict=True)):
+        if tops[0] != tops[1]:
+            return f"In row {row} the arg-max differs: {tops[0]} with the right positions, {tops[1]} with position 0."
+    return "" if np.abs(right - wrong).max() >= 1e-3 else "No logit differs by 1e-3, so nothing is hidden."
+
+
+def _is_hidden(case: Case, value: object) -> bool:
+    return not _lacks(case, value)
 
 
 def _drawn(case: Case) -> int:
@@ -141,9 +149,15 @@ class _Listed:
         x, for_q, for_k, for_v = self.rows(token)
         self.keys.append(for_k @ p["K"])
         self.values.append(for_v @ p["V"])
-        h = x + self.attend(for_q @ p["Q"]) @ p["O"]
-        m, _ = norm(h, p["g2"], p["b2"])
-        return (h + np.maximum(m @ p["F"], 0) @ p["G"]) @ p["U"]
+        h = self.residual(x) + self.attend(for_q @ p["Q"]) @ p["O"]
+        return (h + self.mlp(h)) @ p["U"]
+
+    def residual(self, x):
+        return x
+
+    def mlp(self, h):
+        p = self.model.p
+        return np.maximum(norm(h, p["g2"], p["b2"])[0] @ p["F"], 0) @ p["G"]
 
     def step(self, token):
         self.refuse([token])
@@ -230,6 +244,23 @@ class _KeysBeforeNorm(_Listed):
 class _Unscaled(_Listed):
     def attend(self, q):
         return softmax(np.array(self.keys) @ q) @ np.array(self.values)
+
+
+class _NoResidual(_Listed):
+    def residual(self, x):
+        return 0.0
+
+
+class _NoRelu(_Listed):
+    def mlp(self, h):
+        p = self.model.p
+        return norm(h, p["g2"], p["b2"])[0] @ p["F"] @ p["G"]
+
+
+class _FirstNormTwice(_Listed):
+    def mlp(self, h):
+        p = self.model.p
+        return np.maximum(norm(h, p["g1"], p["b1"])[0] @ p["F"], 0) @ p["G"]
 
 
 class _AttendsBeforeAppend(_Listed):
@@ -452,6 +483,30 @@ _UNSCALED = (
         "Divide the scores by np.sqrt(model.width).",
     ),
 )
+_NO_RESIDUAL = (
+    "Did you leave x out of the sum, so that the attention's output stands alone?",
+    (
+        "What is h in `forward`?",
+        "The block is residual: it adds to x, it does not replace it.",
+        'h = x + attended @ model.p["O"].',
+    ),
+)
+_NO_RELU = (
+    "Did you leave the MLP without its non-linearity?",
+    (
+        "What stands between F and G in `forward`?",
+        "Two matrices with nothing between them are one matrix.",
+        'np.maximum(m @ model.p["F"], 0) @ model.p["G"].',
+    ),
+)
+_FIRST_NORM_TWICE = (
+    "Did you use the first norm's gain and bias for the second norm too?",
+    (
+        "How many gains are there in model.p?",
+        "The MLP reads its own normalised h, with g2 and b2.",
+        'norm(h, model.p["g2"], model.p["b2"]).',
+    ),
+)
 _BEFORE_APPEND = (
     "Did the new token attend only to the old rows, without its own?",
     (
@@ -474,6 +529,9 @@ ANSWERS = (
             _m("keys_before_norm", _logits_by(_KeysBeforeNorm), *_KEYS_BEFORE_NORM),
             _m("unscaled", _logits_by(_Unscaled), *_UNSCALED),
             _m("attends_before_append", _logits_by(_AttendsBeforeAppend), *_BEFORE_APPEND),
+            _m("no_residual", _logits_by(_NoResidual), *_NO_RESIDUAL),
+            _m("no_relu", _logits_by(_NoRelu), *_NO_RELU),
+            _m("first_norm_twice", _logits_by(_FirstNormTwice), *_FIRST_NORM_TWICE),
         ),
         alternatives=(_logits_by(_Listed), _logits_by(_Preallocated)),
         hints=(
@@ -594,6 +652,56 @@ ANSWERS = (
                 ),
             ),
             _m(
+                "nan_in_both",
+                lambda a, b, atol: _first(~np.isclose(a, b, rtol=0, atol=atol, equal_nan=True).all(-1)),
+                "Do two not-a-numbers in the same place count as agreement?",
+                (
+                    "What does equal_nan=True do?",
+                    "A NaN says that something went wrong; two of them say it twice.",
+                    "Leave equal_nan at False.",
+                ),
+            ),
+            _m(
+                "strictly_below",
+                lambda a, b, atol: _first(~(np.abs(a - b) < atol).all(-1)),
+                "Did you count a difference of exactly atol as a divergence?",
+                (
+                    'What does "differs by more than atol" say of a difference equal to atol?',
+                    "More than excludes equal.",
+                    "Agreement is <= atol.",
+                ),
+            ),
+            _m(
+                "mean_of_row",
+                lambda a, b, atol: _first(~(np.abs(a - b).mean(-1) <= atol)),
+                "Did you average a row's differences, so that one bad entry hides among good ones?",
+                (
+                    "What is the mean of 0, 0, 0 and twice the tolerance?",
+                    "Some entry, not the average one, must be within atol.",
+                    "Use .max(axis=-1), or compare entry by entry.",
+                ),
+            ),
+            _m(
+                "minus_one_for_none",
+                lambda a, b, atol: -1 if (row := _divergence_by_where(a, b, atol)) is None else row,
+                "Did you return -1 where None was asked for?",
+                (
+                    "What does your function return when all rows agree?",
+                    "-1 is a row, too: the last one, to Python.",
+                    "Return None.",
+                ),
+            ),
+            _m(
+                "rows_from_one",
+                lambda a, b, atol: None if (row := _divergence_by_where(a, b, atol)) is None else row + 1,
+                "Did you count the rows from 1?",
+                (
+                    "Which number has the first row?",
+                    "Rows count from 0, as in a[0].",
+                    "Leave out the + 1.",
+                ),
+            ),
+            _m(
                 "argmax_only",
                 lambda a, b, atol: _first(a.argmax(-1) != b.argmax(-1)),
                 "Did you compare which entry is largest, instead of the entries?",
@@ -665,6 +773,7 @@ ANSWERS = (
         exercise=_hidden_by_argmax,
         expected=_some_hidden,
         accept=_is_hidden,
+        explain=_lacks,
         misconceptions=(
             _m(
                 "last_row_only",
@@ -684,6 +793,18 @@ ANSWERS = (
                     "Which ids would an arg-max test report as a failure?",
                     "Wanted are ids on which that test passes although the logits are wrong.",
                     "Turn the comparison round.",
+                ),
+            ),
+            _m(
+                "any_row",
+                _search(
+                    lambda right, wrong: _agree(right, wrong).any(-1) & (np.abs(right - wrong).max((1, 2)) >= 1e-3)
+                ),
+                "Did you ask whether any row agrees, or guess the first string?",
+                (
+                    "In how many rows must the arg-max agree?",
+                    "Row 0 always agrees: its position really is 0. So `any` is true of every string.",
+                    "Ask for agreement in all rows: .all(axis=-1).",
                 ),
             ),
             _m(
@@ -759,6 +880,16 @@ ANSWERS = (
                     "What is np.exp(1000.0)?",
                     "Softmax does not change when the same number is taken from all logits.",
                     "Subtract the maximum first, as `softmax` of tiny_transformer does.",
+                ),
+            ),
+            _m(
+                "all_equally_likely",
+                lambda logits, u: int(u * len(logits)),
+                "Did you give every token the same share, whatever its logit?",
+                (
+                    "Which of the arguments does your answer hardly use?",
+                    "A token's share is its probability.",
+                    "Cumulate softmax(logits) and find where u falls.",
                 ),
             ),
             _m(

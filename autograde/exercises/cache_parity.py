@@ -91,12 +91,10 @@ def _decoder(rng: Random) -> list[Case]:
 
     def refused_prefills(model):
         good = _ids(rng, model, 3)
+        bad = [[*good, model["vocab"]], [*good, -1], _ids(rng, model, model["context"] + 1), []]
+        refused = [step for prompt in bad for step in (["prefill", prompt], ["__len__"])]
         return [
-            ["prefill", [*good, model["vocab"]]],
-            ["prefill", [*good, -1]],
-            ["prefill", _ids(rng, model, model["context"] + 1)],
-            ["prefill", []],
-            ["__len__"],
+            *refused,
             ["prefill", good],
             ["prefill", good],
             ["__len__"],
@@ -154,15 +152,27 @@ def _first_divergence(rng: Random) -> list[Case]:
             b[row][column] += amount
         return Case(label, {"a": a, "b": b, "atol": atol})
 
-    row, column = rng.randrange(2, 5), rng.randrange(1, 4)
+    row, column = rng.randrange(2, 5), rng.randrange(1, 3)
+    nan = float("nan")
+    both = case("not a number in both", [(row, column, nan)])
+    both.inputs["a"][row][column] = nan
+    even = Case(
+        "a difference of exactly the tolerance", {"a": [[3.0, 5.0], [7.0, 9.0]], "b": [[3.0, 5.25], [7.0, 8.75]]}
+    )
+    even.inputs["atol"] = 0.25
     return [
         case("no difference", []),
         case("one entry differs", [(row, column, 20.0)]),
+        case("the last entry of a row differs", [(row, 3, 20.0)]),
+        case("the first entry of a row differs", [(row, 0, -0.5)]),
         case("differences within the tolerance", [(row, column, 1e-9), (0, 2, -1e-9)]),
+        even,
         case("the second of two tables is smaller", [(row, column, -0.25), (6, 0, 0.25)]),
         case("a small difference that is no rounding", [(row, column, 1e-5)], atol=1e-6),
+        case("one entry just beyond the tolerance", [(row, column, 2e-6)], atol=1e-6),
         case("a difference in the first row", [(0, column, 0.5), (row, 0, 0.5)]),
-        case("not a number", [(row, column, float("nan"))]),
+        case("not a number", [(row, column, nan)]),
+        both,
     ]
 
 
@@ -189,7 +199,11 @@ def hidden_strings(model: TinyDecoder) -> np.ndarray:
 
 
 def _hidden_by_argmax(rng: Random) -> list[Case]:
-    """Models of which few strings are hidden, and no constant one, so that a guess does not pass."""
+    """Two models of which few strings are hidden, and no constant one, so that a guess does not pass.
+
+    On the string of zeros the last row agrees in the first model and not in the second, so that a guess of zeros is
+    taken for no search that ended at the first string.
+    """
     cases = []
     while len(cases) < 2:
         model = {
@@ -199,7 +213,11 @@ def _hidden_by_argmax(rng: Random) -> list[Case]:
             "hidden": 24,
             "seed": rng.randrange(10**6),
         }
-        hidden = hidden_strings(build(model))
+        built = build(model)
+        last = [each.forward([[0] * 5])[0][0, -1].argmax() for each in (built, position_zero(built))]
+        if (last[0] == last[1]) != (len(cases) == 0):
+            continue
+        hidden = hidden_strings(built)
         constant = [digit * (3**5 - 1) // 2 for digit in range(3)]
         if 0 < hidden.mean() < 0.03 and not hidden[constant].any():
             cases.append(Case(f"model {'AB'[len(cases)]}", {"model": model}))

@@ -35,7 +35,7 @@ class Setting:
     """What the controls say. `seed` makes the model's weights, `ids` are fed to it one by one."""
 
     ids: tuple[int, ...] = STRINGS["mixed"]
-    seed: int = 2
+    seed: int = 13
     position_zero: bool = False  # the cached decoder reads every token at position 0
     argmax_only: bool = False  # judge by the largest logit of each step alone
     atol: float = parity.ATOL
