@@ -87,8 +87,20 @@ def normalise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         executed = cell.execution_count is not None
         count += executed
         cell.execution_count = count if executed else None
-        cell.outputs = [] if UNSTABLE in tags and KEPT not in tags else [_output(o, count) for o in cell.outputs]
+        kept = [] if UNSTABLE in tags and KEPT not in tags else cell.outputs
+        cell.outputs = _whole_streams([_output(output, count) for output in kept])
     return notebook
+
+
+def _whole_streams(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Join what was printed in one go: a busy kernel may send it in pieces."""
+    whole: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        if whole and output.output_type == whole[-1].output_type == "stream" and output.name == whole[-1].name:
+            whole[-1].text += output.text
+        else:
+            whole.append(output)
+    return whole
 
 
 def _output(output: nbformat.NotebookNode, count: int) -> nbformat.NotebookNode:

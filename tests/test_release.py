@@ -98,6 +98,18 @@ def test_what_depends_on_the_run_is_dropped():
     assert clean.cells[3].source == "text\nmore"
 
 
+def test_a_print_that_arrives_in_pieces_is_one_output():
+    cell = nbformat.v4.new_code_cell("print(1)", execution_count=1)
+    pieces = (("stdout", "1\n"), ("stdout", "2\n"), ("stderr", "3\n"), ("stdout", "4\n"))
+    cell.outputs = [nbformat.v4.new_output("stream", name=name, text=text) for name, text in pieces]
+    clean = normalise(nbformat.v4.new_notebook(cells=[cell]))
+    assert [(each.name, each.text) for each in clean.cells[0].outputs] == [
+        ("stdout", "1\n2\n"),
+        ("stderr", "3\n"),
+        ("stdout", "4\n"),
+    ]
+
+
 def test_normalising_twice_changes_nothing():
     once = normalise(sample())
     assert nbformat.writes(normalise(once)) == nbformat.writes(once)
