@@ -91,9 +91,7 @@ def _masked_attention(rng: Random) -> list[Case]:
         return Case(label, {**tensors, "cached": cached})
 
     tempting = case("a forbidden key that matches by far the best", 3, 2, 5)
-    query = tempting.inputs["q"][0]  # at position 3, so key 4 is its future; the score of the two is 3000
-    reach = 3000 * np.sqrt(len(query)) / sum(each * each for each in query)
-    tempting.inputs["k"][4] = [round(reach * each, 2) for each in query]
+    _tempt(tempting.inputs["q"], tempting.inputs["k"])
     return [
         case("one token on a cache", rng.randrange(4, 7), 1, 3),
         case("a prompt, nothing cached", 0, rng.randrange(4, 6), 3),
@@ -102,6 +100,19 @@ def _masked_attention(rng: Random) -> list[Case]:
         tempting,
         case("a chunk that begins with padding", -2, rng.randrange(4, 6), 3),
     ]
+
+
+def _tempt(q: list[list[float]], k: list[list[float]]) -> None:
+    """Let the first query, at position 3, score about -600 with the keys that it may see and 600 with key 4.
+
+    Apart by more than exp can express, and yet neither is too large for a softmax that subtracts no maximum.
+    """
+    query = q[0]
+    reach = 600 * np.sqrt(len(query)) / sum(each * each for each in query)
+    for place, key in enumerate(k):
+        sign = 1 if place == 4 else -1
+        key[:] = [round(sign * reach * each + own, 2) for each, own in zip(query, key, strict=True)]
+    q[1] = [round(each / 2, 2) for each in query]  # so that its scores are no larger
 
 
 # --- chunked_attention -----------------------------------------------------------------------------------------
