@@ -509,7 +509,7 @@ def _entry(value: float) -> str:
     """A number in a cell: "0", "−∞", "0.31"."""
     if value in (float("inf"), float("-inf")):
         return "∞" if value > 0 else "−∞"
-    return "0" if value == 0 else f"{value:.2f}"
+    return "0" if value == 0 else f"{value:.2f}" if abs(value) < 1000 else f"{value:.1e}"
 
 
 def _list_logits(values) -> str:

@@ -13,6 +13,7 @@ from kvlab import masks, plots
 from kvlab.explorers import controls
 from kvlab.explorers.controls import ask, dropdown, library_instead, slider, verdict
 from kvlab.pictures import CSS_DPI, Picture
+from kvlab.sizes import whole
 
 MOST_CACHED, MOST_CHUNK = 7, 5
 MOST_KEYS = MOST_CACHED + MOST_CHUNK
@@ -99,7 +100,7 @@ def reading(setting: Setting, allowed=None, window_allowed=None) -> Reading:
 
     TypeError or ValueError on a setting that has no answer.
     """
-    cached, chunk, window = setting.cached, setting.chunk, setting.window
+    cached, chunk, window = whole("cached", setting.cached, 0), setting.chunk, setting.window
     if setting.beside not in (TOP_LEFT, NO_MASK):
         raise ValueError(f"beside: wanted {TOP_LEFT!r} or {NO_MASK!r}, got {setting.beside!r}")
     right = masks.window_allowed(cached, chunk, window)
