@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch.nn.attention.bias import causal_lower_right
 
@@ -18,6 +18,7 @@ chunks = st.integers(1, 7)
 lengths = st.integers(0, 9)
 partitions = st.lists(st.integers(1, 5), min_size=1, max_size=5)
 seeds = st.integers(0, 10**6)
+patient = settings(deadline=None)  # PyTorch starts its threads on the first call
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,7 @@ def test_a_chunk_has_the_last_rows_of_the_square(cached, chunk):
     np.testing.assert_array_equal(masks.top_left(cached, chunk), np.tri(keys, dtype=bool)[:chunk])
 
 
+@patient
 @given(seeds, partitions)
 def test_every_partition_gives_the_attention_of_one_pass(seed, widths):
     total = sum(widths)
@@ -61,6 +63,7 @@ def test_every_partition_gives_the_attention_of_one_pass(seed, widths):
     np.testing.assert_allclose(chunked, sdpa(x @ wq, x @ wk, x @ wv, is_causal=True), rtol=0, atol=1e-12)
 
 
+@patient
 @given(seeds, lengths, chunks)
 def test_torch_agrees_with_the_explicit_mask_and_its_lower_right_bias(seed, cached, chunk):
     keys = cached + chunk
@@ -71,6 +74,7 @@ def test_torch_agrees_with_the_explicit_mask_and_its_lower_right_bias(seed, cach
     np.testing.assert_allclose(ours, lower_right, rtol=0, atol=1e-12)
 
 
+@patient
 @given(seeds, lengths, chunks)
 def test_is_causal_of_torch_is_the_top_left_mask(seed, cached, chunk):
     keys = cached + chunk
