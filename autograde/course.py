@@ -66,6 +66,21 @@ LESSONS = (
             "sample": 2,
         },
     ),
+    Lesson(
+        slug="04_rectangular_masks",
+        title="Where chunked prefill goes wrong",
+        promise="Mask a chunk of tokens on a used cache, and say which test would have seen each wrong mask.",
+        minutes=35,
+        needs=("03_cache_parity",),
+        exercises={
+            "allowed": 2,
+            "additive_mask": 2,
+            "masked_attention": 3,
+            "chunked_attention": 4,
+            "ragged_allowed": 3,
+            "window_allowed": 2,
+        },
+    ),
 )
 
 

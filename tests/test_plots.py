@@ -6,12 +6,13 @@ import subprocess
 import sys
 
 import matplotlib.text
+import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from kvlab import plots, sizes
+from kvlab import masks, plots, sizes
 from kvlab.models import preset, presets
 from kvlab.pictures import when_written
 
@@ -47,6 +48,11 @@ PICTURES = {
     "shares": lambda: plots.shares([0.1, 0.2, 0.4, 0.3], 0.35, 2),
     "shares, the last draw": lambda: plots.shares([0.0, 0.004, 0.046, 0.948, 0.002, 0.0], 1 - 2**-53, None),
     "shares, the first draw": lambda: plots.shares([1.0], 0.0, "something long " * 40),
+    "a mask": lambda: plots.mask_grid(masks.allowed(3, 2), "your allowed(3, 2)", 3),
+    "a mask of one cell": lambda: plots.mask_grid(np.array([[True]]), "something long " * 4),
+    "a wide mask": lambda: plots.mask_grid(masks.window_allowed(12, 6, 5), "yours", 12),
+    "masks of a batch": lambda: plots.mask_grids(masks.ragged_allowed([5, 2, -2], 2), ["a", "b", "c"], [5, 2, -2]),
+    "numbers": lambda: plots.number_grid(np.array([[0.0, 1.0, -np.inf], [np.nan, -9e9, 1e300]]), "yours", np.eye(2, 3)),
     "staircase": lambda: plots.tokens_that_fit([(n << 14, sizes.max_tokens(n << 14, CARD, 16)) for n in range(90)]),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
@@ -156,6 +162,40 @@ def test_a_share_that_was_chosen_is_filled_and_an_empty_one_named():
     assert "The draw is 0.9999999999999999" in plots.shares([1.0], 1 - 2**-53, 0).alt
 
 
+def test_a_mask_is_drawn_cell_by_cell_with_the_querys_own_key_framed():
+    picture = plots.mask_grid(masks.allowed(3, 2), "mine", 3)
+    assert picture.alt == "mine: query 3 sees 0, 1, 2, 3; query 4 sees 0, 1, 2, 3, 4."
+    (axes,) = picture.figure.axes
+    filled = [patch for patch in axes.patches if patch.get_facecolor()[:3] == to_rgb(plots.BLUE)]
+    framed = [patch.get_xy() for patch in axes.patches if not patch.get_fill()]
+    assert len(filled) == 9 and framed == [(2.5, -0.5), (3.5, 0.5)]
+    signs = [line.get_marker() for line in axes.lines]
+    assert (signs.count("o"), signs.count("x")) == (9, 1)
+
+
+def test_rows_of_padding_see_nothing_and_own_no_key():
+    picture = plots.mask_grids([masks.allowed(-1, 2)], ["mine"], [-1])
+    assert picture.alt == "mine: query -1 sees nothing; query 0 sees 0."
+    assert len([patch for patch in picture.figure.axes[0].patches if not patch.get_fill()]) == 1
+
+
+@pytest.mark.parametrize("mask", [None, [[True]], np.ones(3, dtype=bool), np.ones((2, 3)), np.ones((0, 3), dtype=bool)])
+def test_what_is_no_mask_is_refused_with_what_came(mask):
+    with pytest.raises(ValueError, match="wanted an array of bool, one row per query and one column per key, got "):
+        plots.mask_grid(mask, "mine")
+
+
+@pytest.mark.parametrize("values", [None, [[0.0]], np.ones(3)])
+def test_what_is_no_table_of_numbers_is_refused(values):
+    with pytest.raises(ValueError, match="wanted an array of two dimensions, got"):
+        plots.number_grid(values, "mine", [[True]])
+
+
+def test_numbers_are_written_short_and_infinity_as_its_sign():
+    alt = plots.number_grid(np.array([[0.0, -np.inf, 0.314]]), "mine", [[True, False, True]], 3).alt
+    assert alt == "mine. query 3 0, −∞, 0.31."
+
+
 def test_a_picture_of_exact_integers_beyond_float_is_drawn():
     plots.tokens_that_fit([(0, 0), (10**30, 10**25)]).png()
 
@@ -163,7 +203,8 @@ def test_a_picture_of_exact_integers_beyond_float_is_drawn():
 def test_no_plot_touches_pyplot_or_torch():
     program = (
         "import sys, kvlab.plots, kvlab.explorers.byte_formula as b, kvlab.explorers.cache_parity as c;"
-        "b.explore(); c.explore(); sys.exit('matplotlib.pyplot' in sys.modules or 'torch' in sys.modules)"
+        "import kvlab.explorers.rectangular_masks as r; b.explore(); c.explore(); r.explore();"
+        "sys.exit('matplotlib.pyplot' in sys.modules or 'torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 

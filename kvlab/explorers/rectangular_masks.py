@@ -1,0 +1,256 @@
+"""Explorer of lesson 04: the right mask of a chunk beside a wrong one, each disagreeing cell outlined.
+
+`reading` compares, `explore` has the controls, `static_figure` is the picture for a page without controls.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from kvlab import masks, plots
+from kvlab.explorers import controls
+from kvlab.explorers.controls import ask, dropdown, library_instead, slider, verdict
+from kvlab.pictures import CSS_DPI, Picture
+from kvlab.sizes import whole
+
+MOST_CACHED, MOST_CHUNK = 7, 5
+MOST_KEYS = MOST_CACHED + MOST_CHUNK
+TOP_LEFT, NO_MASK = "top-left mask", "no mask"
+WIDE = 0.41  # of a grid, as a fraction of the picture
+PROBES = ((0, 3, 9), (3, 2, 9), (4, 3, 2))  # right on one setting is not yet right: cached, chunk, window
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the controls say. A window of `MOST_KEYS` hides nothing."""
+
+    cached: int = 3
+    chunk: int = 2
+    window: int = MOST_KEYS
+    beside: str = TOP_LEFT
+
+    @property
+    def windowed(self) -> bool:
+        """Whether the window can hide a key."""
+        return self.window < self.cached + self.chunk
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The two masks (chunk, cached + chunk) of a setting."""
+
+    setting: Setting
+    right: np.ndarray
+    wrong: np.ndarray
+    computed_by: str  # a sentence for the caption
+
+    @property
+    def leaks(self) -> np.ndarray:
+        """The cells that the wrong mask shows and should not."""
+        return self.wrong & ~self.right
+
+    @property
+    def lost(self) -> np.ndarray:
+        """The cells that the wrong mask hides and should not."""
+        return self.right & ~self.wrong
+
+    @property
+    def verdict(self) -> str:
+        """Which token leaks or is lost, in one sentence without its full stop."""
+        apart = self.leaks | self.lost
+        if not apart.any():
+            return f"{self.setting.beside}: nothing differs; on this chunk no test can see the mistake"
+        row = int(np.argmax(apart.any(axis=1)))
+        query = self.setting.cached + row
+        said = []
+        if self.lost[row].any():
+            own = " (its own included)" if self.lost[row, query] else ""
+            said.append(f"loses {_keys(self.lost[row])}{own}")
+        after, before = np.flatnonzero(self.leaks[row, query + 1 :]), np.flatnonzero(self.leaks[row, :query])
+        if after.size:
+            said.append(f"sees {_keys(_tail(self.leaks[row], query))} from its future")
+        if before.size:
+            said.append(f"sees {_keys(_head(self.leaks[row], query))} from beyond its window")
+        total = int(apart.sum())
+        cells = f"{total} cell{' differs' if total == 1 else 's differ'} in all"
+        return f"{self.setting.beside}: query {query} {' and '.join(said)}; {cells}"
+
+
+def _tail(row, query):
+    return row & (np.arange(row.size) > query)
+
+
+def _head(row, query):
+    return row & (np.arange(row.size) < query)
+
+
+def _keys(row) -> str:
+    """The keys that are marked in a row, in words: "key 4", "keys 1 to 3"; marks of one kind lie side by side."""
+    keys = np.flatnonzero(row)
+    if keys.size == 1:
+        return f"key {keys[0]}"
+    return f"keys {keys[0]} {'and' if keys.size == 2 else 'to'} {keys[-1]}"
+
+
+def reading(setting: Setting, allowed=None, window_allowed=None) -> Reading:
+    """Both masks. The right one comes from the learner's `window_allowed` where the window hides something, from
+    `allowed` otherwise, if that is right; else from the library.
+
+    TypeError or ValueError on a setting that has no answer.
+    """
+    cached, chunk, window = whole("cached", setting.cached, 0), setting.chunk, setting.window
+    if setting.beside not in (TOP_LEFT, NO_MASK):
+        raise ValueError(f"beside: wanted {TOP_LEFT!r} or {NO_MASK!r}, got {setting.beside!r}")
+    right = masks.window_allowed(cached, chunk, window)
+    if setting.windowed:
+        computed_by = _whose("window_allowed", window_allowed, masks.window_allowed, (cached, chunk, window), PROBES)
+    else:
+        probes = [(cached, chunk) for cached, chunk, _ in PROBES]
+        computed_by = _whose("allowed", allowed, masks.allowed, (cached, chunk), probes)
+    wrong = np.ones_like(right)
+    if setting.beside == TOP_LEFT:
+        wrong = masks.in_window(masks.top_left(cached, chunk), window, first=0)
+    return Reading(setting, right, wrong, computed_by)
+
+
+def _whose(name, function, library, here, probes) -> str:
+    """The caption: whose mask is shown. Where the learner's is right, it is the library's too."""
+    for sizes in (here, *probes):
+        mask, problem = ask(name, function, *sizes)
+        if problem:
+            return problem
+        wanted = library(*sizes)
+        if type(mask) is not np.ndarray or mask.dtype != bool or mask.shape != wanted.shape:
+            return library_instead(f"your {name}{sizes} gives no bool array of shape {wanted.shape}")
+        if (mask != wanted).any():
+            row, key = np.argwhere(mask != wanted)[0].tolist()
+            return library_instead(f"your {name}{sizes} gives {mask[row, key]} in row {row}, column {key}")
+    return f"computed by your {name}"
+
+
+class Grid:
+    """One mask on axes that never move. Cells are markers, because few artists are drawn fast."""
+
+    def __init__(self, figure, left: float, title: str):
+        ax = figure.add_axes((left, 0.33, WIDE, 0.42))
+        self.axes = ax
+        ax.set_xlim(-0.5, MOST_KEYS - 0.5)
+        ax.set_ylim(MOST_CHUNK - 0.5, -0.5)
+        ax.grid(visible=False)
+        ax.set_xticks(range(MOST_KEYS))
+        ax.set_yticks([])
+        ax.tick_params(length=0, labelsize=8)
+        ax.set_xlabel("key position", fontsize=9)
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+        self.title = ax.text(-0.5, -0.75, title, weight="bold", va="bottom")
+        side = figure.get_figwidth() * 72 * WIDE / MOST_KEYS  # of a cell, in points
+        cell = {"marker": "s", "linestyle": "", "clip_on": False}
+        self.cells = ax.plot([], [], markersize=side - 1, color=plots.BLUE, **cell)
+        self.cells += ax.plot([], [], markersize=side - 1.5, color="white", markeredgecolor=plots.GRID, **cell)
+        self.signs = ax.plot([], [], **(plots.SEEN | {"markersize": 4}))
+        self.signs += ax.plot([], [], **(plots.HIDDEN | {"markersize": 3.5}))
+        outline = {"color": "none", "markersize": side - 2.2, "zorder": 4, **cell}
+        self.own = ax.plot([], [], markeredgecolor=plots.INK, markeredgewidth=1.3, **outline)
+        self.apart = ax.plot([], [], markeredgecolor=plots.VERMILION, markeredgewidth=2.4, **outline)
+        self.edge = ax.plot([], [], color=plots.INK, linewidth=1.2, linestyle=(0, (3, 2)), clip_on=False, zorder=5)
+        left_of = {"ha": "right", "va": "center", "fontsize": 8, "color": plots.INK}
+        self.rows = [ax.text(-0.75, row, "", **left_of) for row in range(MOST_CHUNK)]
+
+    @property
+    def moving(self):
+        return [*self.cells, *self.signs, *self.own, *self.apart, *self.edge, *self.rows, self.title]
+
+    def set(self, mask, apart, cached: int) -> None:
+        """Show `mask`, outline the cells `apart`, and draw the line between cache and chunk."""
+        for dots, marked in zip(
+            (*self.cells, *self.signs, *self.apart), (mask, ~mask, mask, ~mask, apart), strict=True
+        ):
+            rows, keys = np.nonzero(marked)
+            dots.set_data(keys, rows)
+        queries = np.arange(len(mask))
+        self.own[0].set_data(queries + cached, queries)
+        self.edge[0].set_data([cached - 0.5] * 2, [-0.6, len(mask) - 0.4])
+        for row, label in enumerate(self.rows):
+            label.set_text(f"{cached + row}" if row < len(mask) else "")
+
+
+class Chart:
+    """The picture: the right mask at the left, the wrong one at the right, of at most 5 queries and 12 keys each."""
+
+    def __init__(self):
+        with rc_context(plots.STYLE):
+            self.figure = Figure((5.4, 2.2), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+            self.grids = [Grid(self.figure, left, "right") for left in (0.085, 0.575)]
+            beside = {"rotation": 90, "ha": "right", "va": "center", "fontsize": 9}
+            self.grids[0].axes.text(-1.65, (MOST_CHUNK - 1) / 2, "query position", **beside)
+            plots.mask_legend(self.figure, loc="lower center")
+
+    @property
+    def moving(self):
+        """The artists that a reading changes, in drawing order."""
+        return [artist for grid in self.grids for artist in grid.moving]
+
+    def set(self, now: Reading) -> None:
+        """Move the artists to a reading."""
+        apart, cached = now.right != now.wrong, now.setting.cached
+        self.grids[0].set(now.right, np.zeros_like(apart), cached)
+        self.grids[1].set(now.wrong, apart, cached)
+        self.grids[1].title.set_text(now.setting.beside)
+
+
+def describe(now: Reading) -> str:
+    """The picture in words."""
+    said = f"{now.verdict[:1].upper()}{now.verdict[1:]}. "
+    cached = now.setting.cached
+    for name, mask in (("Right", now.right), (now.setting.beside.capitalize(), now.wrong)):
+        rows = [f"query {cached + row} sees {_seen(cells)}" for row, cells in enumerate(mask)]
+        said += f"{name}: {'; '.join(rows)}. "
+    return said.rstrip()
+
+
+def _seen(row) -> str:
+    return _keys(row) if row.any() else "nothing"
+
+
+def static_figure(allowed=None, window_allowed=None, setting: Setting = Setting()) -> Picture:
+    """The explorer's picture at its first setting, for a page that cannot run it."""
+    chart, now = Chart(), reading(setting, allowed, window_allowed)
+    chart.set(now)
+    return Picture(chart.figure, describe(now))
+
+
+def explore(allowed=None, window_allowed=None) -> "Explorer":
+    """The explorer as a widget. Pass your own functions: their masks are shown once they are right."""
+    return Explorer(allowed, window_allowed)
+
+
+class Explorer(controls.Explorer):
+    """Sliders for cached tokens, chunk and window, and which wrong mask stands beside the right one."""
+
+    def __init__(self, allowed=None, window_allowed=None):
+        self.functions = (allowed, window_allowed)
+        start = Setting()
+        self.cached = slider("cached", start.cached, 0, MOST_CACHED, "kv-cached")
+        self.chunk = slider("chunk", start.chunk, 1, MOST_CHUNK, "kv-chunk")
+        self.window = slider("window", start.window, 1, MOST_KEYS, "kv-window")
+        self.beside = dropdown("beside it", [TOP_LEFT, NO_MASK], start.beside, "kv-beside")
+        super().__init__((self.cached, self.chunk, self.window, self.beside), Chart())
+
+    def setting(self) -> Setting:
+        """What the controls say."""
+        return Setting(self.cached.value, self.chunk.value, self.window.value, self.beside.value)
+
+    def read(self, setting: Setting) -> Reading:
+        """Both masks, the right one by the learner's function where that is right."""
+        return reading(setting, *self.functions)
+
+    def tell(self, setting: Setting, now: Reading) -> str:
+        """The reading as HTML."""
+        return verdict(now.verdict)
+
+    def describe(self, now: Reading) -> str:
+        """The picture in words."""
+        return describe(now)
