@@ -440,7 +440,7 @@ def counts_by_step(series, xlabel, ylabel) -> Picture:
     ax.yaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
     ax.set_xlabel(xlabel)
-    ax.set_ylabel(f"{ylabel} (log scale)")
+    ax.set_ylabel(f"{ylabel}\n(log scale)")
     fig.legend(loc="outside lower center", ncols=2, frameon=False)
     lines = "; ".join(f"{label}: {', '.join(f'{count:,}' for count in counts)}" for label, counts in series.items())
     return Picture(fig, f"{ylabel} by {xlabel}. {lines}.")

@@ -158,7 +158,7 @@ def test_the_text_gives_both_ways_and_their_ratio():
     explorer = explore(mine)
     explorer.prompt.value, explorer.step.value = 1, 2
     text = explorer.text.value
-    for part in ("1 new token", "2 stored tokens", "3 with a cache", "6 recomputed", "14 recomputed", "2.3 times"):
+    for part in ("1 new token", "2 stored tokens", "3 cached", "6 recomputed", "14 recomputed", "2.3 times"):
         assert part in text
     assert "Computed by your score_work." in text
 
@@ -192,7 +192,7 @@ def test_the_static_figure_draws_what_the_explorer_first_shows():
     assert static.alt == live.picture.tooltip == describe(reading(Setting()))
     assert static.alt == (
         "Step 4: length 9. Rows of K that it makes: 1 with a cache, 9 recomputed; stored rows it reads: 8. So far in "
-        "each layer: with a cache 9 rows and 55 scores, recomputed 35 rows and 255 scores."
+        "each layer: cached 9 rows and 55 scores, recomputed 35 rows and 255 scores."
     )
     assert static.png() == static_figure(mine).png()
     assert pixels(static.png()).size == pixels(live.picture.value).size

@@ -22,7 +22,7 @@ from kvlab.sizes import whole
 MOST = 16  # prompt tokens, and decode steps
 NOTHING, READ, QUERY, WRITTEN = range(4)  # what a cell of the strips shows
 COLOURS = (plots.PAPER, "#d3cfc4", plots.BLUE, plots.ORANGE)
-WAYS = ("with a cache", "recomputed")
+WAYS = ("cached", "recomputed")
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class Explorer(controls.Explorer):
         self.score_work = score_work
         start = Setting()
         self.prompt = slider("prompt", start.prompt, 1, MOST, "kv-prompt")
-        self.steps = slider("decode steps", start.steps, 1, MOST, "kv-steps")
+        self.steps = slider("steps", start.steps, 1, MOST, "kv-steps")
         self.step = slider("step", start.step, 0, start.steps, "kv-step")
         self.steps.observe(self._limit_step, "value")
         super().__init__((self.prompt, self.steps, self.step), Chart())
@@ -235,7 +235,7 @@ class Explorer(controls.Explorer):
                 ("this step", f"{count(now.made[0], 'new token')} {count(stored, 'stored token')}"),
                 ("rows of K", _both(now.rows)),
                 ("scores", _both(now.scores)),
-                ("ratio", f"recomputing makes {times} times the scores"),
+                ("ratio", f"{times} times as many scores recomputed"),
             )
         )
 

@@ -35,7 +35,7 @@ def test_the_steps_are_walked_by_keyboard_and_counted(notebook):
 
     def cached_scores(prompt, step):
         made = prompt**2 + score_work(prompt + step)[1] - score_work(prompt)[1]
-        return f"{made} with a cache"
+        return f"{made} cached"
 
     press("kv-step", "ArrowRight", cached_scores(5, 5))
     press("kv-step", "ArrowRight", cached_scores(5, 6))
