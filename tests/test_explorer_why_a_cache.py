@@ -106,19 +106,19 @@ UNWRITTEN = "computed by the library until yours is written"
         (7, "your score_work raises TypeError: 'int' object is not callable"),
         (
             lambda n: mine(n)[::-1],
-            "your score_work gives (6, 14) for n = 3, the library (14, 6): showing the library's",
+            "your score_work gives (10, 30) for n = 4, the library (30, 10): showing the library's",
         ),
         (lambda n: mine(n) if n > 3 else (0, 0), "your score_work gives (0, 0) for n = 3, the library (14, 6): "),
-        (lambda n: tuple(map(float, mine(n))), "your score_work gives (14.0, 6.0) for n = 3, the library (14, 6): "),
-        (lambda n: None, "your score_work gives None for n = 3, "),
+        (lambda n: tuple(map(float, mine(n))), "your score_work gives (30.0, 10.0) for n = 4, the library (30, 10): "),
+        (lambda n: None, "your score_work gives None for n = 4, "),
         (lambda n: "<b>" * 99, "your score_work gives '<b><b>"),
-        (lambda n: n, "your score_work gives 3 for n = 3, "),
+        (lambda n: n, "your score_work gives 4 for n = 4, "),
     ],
 )
 def test_the_caption_says_whose_counts_are_shown(score_work, caption, capsys, recwarn):
-    now = reading(Setting(3, 7, 0), score_work)
+    now = reading(Setting(4, 7, 0), score_work)
     assert now.computed_by.startswith(caption) and len(now.computed_by) < 300 and "\n" not in now.computed_by
-    assert (now.rows, now.scores) == (reading(Setting(3, 7, 0)).rows, reading(Setting(3, 7, 0)).scores)
+    assert (now.rows, now.scores) == (reading(Setting(4, 7, 0)).rows, reading(Setting(4, 7, 0)).scores)
     text = explore(score_work).text.value
     assert "Traceback" not in text and "<b>" not in text
     assert capsys.readouterr() == ("", "") and not recwarn.list

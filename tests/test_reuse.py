@@ -1,12 +1,16 @@
 """The library's small causal model: a cached step equals a full pass, and rows survive as the rule says."""
 
 from itertools import pairwise
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograde.check import answer_of
+from autograde.judge import accepted, trace
+from kvlab import reuse
 from kvlab.reuse import (
     ATOL,
     attend,
@@ -46,6 +50,15 @@ def test_stepping_prefilling_and_recomputing_give_the_same_rows(ids, depth, seed
     for pair, stored in zip(rows, caches, strict=True):
         for made, kept in zip(pair, stored, strict=True):
             close(np.array(kept), made)
+
+
+@pytest.mark.parametrize("name", ["attend", "decode_step", "recompute", "score_work", "reusable_rows"])
+def test_what_the_library_gives_is_what_a_learner_must_give(name):
+    answer, function = answer_of(name), getattr(reuse, name)
+    for seed in range(5):
+        cases = answer.exercise.cases(Random(seed))
+        for case, value in zip(cases, trace(answer, function, cases), strict=True):
+            assert accepted(answer, case, value, answer.expected(case)), case.label
 
 
 def test_attention_of_one_row_returns_it_and_of_like_keys_the_mean():
