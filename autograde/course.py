@@ -37,11 +37,26 @@ class Lesson:
 
 LESSONS = (
     Lesson(
+        slug="01_why_a_cache",
+        title="Why a cache",
+        promise="Write a decode step that reuses old keys and values, and say which rows survive a change.",
+        minutes=40,
+        needs=(),
+        exercises={
+            "hand_two_steps": 1,
+            "attend": 2,
+            "decode_step": 4,
+            "recompute": 3,
+            "score_work": 2,
+            "reusable_rows": 3,
+        },
+    ),
+    Lesson(
         slug="02_byte_formula",
         title="The byte formula",
         promise="Compute the exact bytes of any full-attention KV cache, and say what fits on a device.",
         minutes=40,
-        needs=(),
+        needs=("01_why_a_cache",),
         exercises={
             "kv_elements": 2,
             "kv_bytes": 2,

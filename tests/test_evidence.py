@@ -79,7 +79,7 @@ def test_a_table_shows_every_entry_of_its_lesson():
     for text in (repr(table), table._repr_markdown_()):
         assert cited_ids(text) == [e.id for e in ledger().values() if e.lesson == "02_byte_formula"]
         assert "13.039 GiB" in text and "524,288 B/token" in text and "4.28×" in text and "arXiv 2405.04434" in text
-    with pytest.raises(ValueError, match="wanted one of 02_byte_formula"):
+    with pytest.raises(ValueError, match=r"wanted one of .*02_byte_formula"):
         evidence.table("99_nothing")
 
 

@@ -53,6 +53,18 @@ PICTURES = {
     "a wide mask": lambda: plots.mask_grid(masks.window_allowed(12, 6, 5), "yours", 12),
     "masks of a batch": lambda: plots.mask_grids(masks.ragged_allowed([5, 2, -2], 2), ["a", "b", "c"], [5, 2, -2]),
     "numbers": lambda: plots.number_grid(np.array([[0.0, 1.0, -np.inf], [np.nan, -9e9, 1e300]]), "yours", np.eye(2, 3)),
+    "weights": lambda: plots.attention_weights([0.1, 0.25, 0.05, 0.6]),
+    "weights, one row": lambda: plots.attention_weights([1.0]),
+    "weights, a strange answer": lambda: plots.attention_weights([NAN, -2.0, 3.5]),
+    "prefill and decode": lambda: plots.prefill_and_decode(4, 2),
+    "prefill and decode, small": lambda: plots.prefill_and_decode(1, 1),
+    "prefill and decode, large": lambda: plots.prefill_and_decode(9, 4),
+    "counts": lambda: plots.counts_by_step({"cached": [2] * 8, "full": [2 * t for t in range(1, 9)]}, "step", "rows"),
+    "counts, large": lambda: plots.counts_by_step({"full": [t**9 for t in range(40)]}, "length", "scores"),
+    "rows that survive": lambda: plots.row_survival(
+        [(f"a change with a name · layer {n}", [True, n < 1, False], [True] * 3, f"yours: {n}") for n in range(9)]
+    ),
+    "rows that survive, one": lambda: plots.row_survival([("layer 0", [False], [True], "")]),
     "staircase": lambda: plots.tokens_that_fit([(n << 14, sizes.max_tokens(n << 14, CARD, 16)) for n in range(90)]),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
@@ -196,6 +208,37 @@ def test_numbers_are_written_short_and_infinity_as_its_sign():
     assert alt == "mine. query 3 0, −∞, 0.31."
 
 
+def test_weights_that_do_not_add_up_to_one_are_told():
+    alt = plots.attention_weights([1.0, 0.5]).alt
+    assert alt == "Weights of the newest token: row 0 1.000, row 1 0.500. They add up to 1.500."
+
+
+def test_prefill_draws_every_row_and_decode_no_old_query():
+    def fills(prompt, num_layers):
+        (axes,) = plots.prefill_and_decode(prompt, num_layers).figure.axes
+        return [patch.get_facecolor()[:3] for patch in axes.patches]
+
+    drawn = fills(5, 3)
+    assert drawn.count(to_rgb(plots.BLUE)) == 3 * (5 + 1)  # new queries
+    assert drawn.count(to_rgb(plots.ORANGE)) == 3 * 2 * (5 + 1)  # rows of K and V that are written
+    assert len(drawn) == 3 * (5 + 1) * 3 + 3 * 2 * 5  # the rest is history
+
+
+def test_counts_say_every_number_and_leave_a_zero_out_of_the_line():
+    picture = plots.counts_by_step({"mine": [0, 3, 12_345]}, "step", "rows")
+    assert picture.alt == "rows by step. mine: 0, 3, 12,345."
+    (line,) = picture.figure.axes[0].lines
+    assert line.get_xdata().tolist() == [2, 3]
+
+
+def test_a_row_that_does_not_survive_stands_out():
+    picture = plots.row_survival([("layer 0", [True, False], [False, False], "yours: 1")])
+    (axes,) = picture.figure.axes
+    lost = [patch.get_x() + 0.5 for patch in axes.patches if patch.get_facecolor()[:3] == to_rgb(plots.VERMILION)]
+    assert lost == [1, 3, 4]
+    assert picture.alt == "Rows that survive a change. layer 0: K 1 and V 0 of 2, yours: 1."
+
+
 def test_a_picture_of_exact_integers_beyond_float_is_drawn():
     plots.tokens_that_fit([(0, 0), (10**30, 10**25)]).png()
 
@@ -203,7 +246,8 @@ def test_a_picture_of_exact_integers_beyond_float_is_drawn():
 def test_no_plot_touches_pyplot_or_torch():
     program = (
         "import sys, kvlab.plots, kvlab.explorers.byte_formula as b, kvlab.explorers.cache_parity as c;"
-        "import kvlab.explorers.rectangular_masks as r; b.explore(); c.explore(); r.explore();"
+        "import kvlab.explorers.why_a_cache as a, kvlab.explorers.rectangular_masks as r;"
+        "a.explore(); b.explore(); c.explore(); r.explore();"
         "sys.exit('matplotlib.pyplot' in sys.modules or 'torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -7,12 +7,12 @@ from dataclasses import replace
 import nbformat
 import pytest
 
-from autograde.course import LESSONS, ROOT
+from autograde.course import ROOT
 from autograde.course import lesson as find_lesson
 from autograde.protected import PROGRAMS, _output, verify
 from tests.notebooks import by_grade_id, read
 
-LESSON = LESSONS[0]
+LESSON = find_lesson("02")
 
 
 @pytest.fixture
