@@ -68,7 +68,7 @@ def _arrays(yours: np.ndarray, expected: np.ndarray, tolerance: float) -> str:
         return ""
     place = differs[0]
     where = ", ".join(map(str, place))
-    values = f"yours {yours[place]}, expected {expected[place]}."
+    values = f"yours {yours[place].item()}, expected {expected[place].item()}."
     return f"{len(differs)} of {expected.size} entries differ, first [{where}]: {values}"
 
 

@@ -147,7 +147,8 @@ def _show(value: object, separator: str) -> str:
         items = list(value.items())[:12]
         return "{" + ", ".join(f"{reprlib.repr(key)}: {_show(item, separator)}" for key, item in items) + "}"
     if isinstance(value, np.ndarray):
-        body = np.array2string(value, threshold=40, edgeitems=3, precision=6, suppress_small=True)
+        digits = value.astype(int) if value.dtype.kind == "b" else value  # a mask of 0 and 1 is easier to compare
+        body = np.array2string(digits, threshold=200, edgeitems=3, precision=6, suppress_small=True)
         return f"{body}  {value.dtype}{list(value.shape)}"
     return reprlib.repr(value)
 

@@ -47,7 +47,8 @@ def two_parts(q, k, v, cached):
 
 
 def weights_times_mask(q, k, v, cached):
-    e = np.exp(q @ k.T / q.shape[1] ** 0.5)
+    s = q @ k.T / q.shape[1] ** 0.5
+    e = np.exp(s - s.max(axis=1)[:, None])
     w = e / e.sum(axis=1)[:, None]
     w[~RIGHT(cached, len(q))] = 0
     return w @ v

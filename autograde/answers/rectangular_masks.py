@@ -155,6 +155,12 @@ def _nan_softmax(scores):
     return e / e.sum(-1, keepdims=True)
 
 
+def _unshifted(scores):
+    e = np.exp(scores)
+    total = e.sum(-1, keepdims=True)
+    return e / np.where(total == 0, 1, total)
+
+
 def _row_by_row(q, k, v, cached):
     """Right: each query on its own, over a slice of the keys, without a mask."""
     rows = np.zeros((len(q), v.shape[1]))
@@ -448,9 +454,19 @@ ANSWERS = (
                 ),
             ),
             _m(
+                "no_shift",
+                _attention(_right, _unshifted),
+                "Did you take exp of the scores as they are, so that large ones overflow and very small ones vanish?",
+                (
+                    "What are np.exp(1500.0) and np.exp(-1500.0)?",
+                    "Softmax does not change when one number is subtracted from all scores of a row.",
+                    "Subtract each row's largest score first; 0 where that is −∞.",
+                ),
+            ),
+            _m(
                 "nan_rows",
                 _attention(_right, _nan_softmax),
-                "Does a row that allows nothing divide 0 by 0 in your function?",
+                "Does a row that allows nothing give not-a-number, as −∞ − (−∞) or as 0 ÷ 0?",
                 (
                     "What is the largest score of a row in which all are −∞, and what is −∞ minus −∞?",
                     "Such a row has no weights to share out. Its output is zeros.",

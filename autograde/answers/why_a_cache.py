@@ -61,7 +61,7 @@ def _stepped(case: Case) -> list[np.ndarray]:
         if len(outputs) == 1 and "after_step_0" in case.inputs:
             layer, name, row, values = case.inputs["after_step_0"]
             caches[layer]["KV".index(name)][row] = values
-    return outputs
+    return [*outputs, np.array(case.inputs["xs"])]
 
 
 def _row_by_row(case: Case) -> np.ndarray:
@@ -173,6 +173,14 @@ def _step(read=_look, residual=True, feed=True, cache=lambda caches, number: cac
         return x
 
     return decode_step
+
+
+def _step_in_place(x, layers, caches):
+    for layer, (keys, values) in zip(layers, caches, strict=True):
+        keys.append(x @ layer["WK"])
+        values.append(x @ layer["WV"])
+        x += _look(x @ layer["WQ"], keys, values)
+    return x
 
 
 def _step_in_arrays(x, layers, caches):
@@ -541,6 +549,16 @@ ANSWERS = (
         misconceptions=(
             _m("attends_before_append", _step(read=_without_own), *_BEFORE_APPEND, _OWN_SOURCE),
             _m("attends_before_append_raises", _step(read=_without_own_raising), *_BEFORE_APPEND, _OWN_SOURCE),
+            _m(
+                "x_changed_in_place",
+                _step_in_place,
+                "Did you change the caller's row, with `x += …`?",
+                (
+                    "What does the caller find in x afterwards?",
+                    "`x += y` writes into the array that was passed; `x = x + y` makes a new one.",
+                    "Write x = x + attend(…).",
+                ),
+            ),
             _m(
                 "new_row_not_stored",
                 _step(store=False),

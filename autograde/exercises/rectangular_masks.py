@@ -90,6 +90,13 @@ def _masked_attention(rng: Random) -> list[Case]:
         tensors = {"q": _table(rng, chunk, width), "k": _table(rng, keys, width), "v": _table(rng, keys, width)}
         return Case(label, {**tensors, "cached": cached})
 
+    def level(label: str, score: float) -> Case:
+        """All scores near `score`, and near one another."""
+        inputs = {"q": [[100.0, 0.0], [0.0, 100.0]], "k": [], "v": _table(rng, 4, 2), "cached": 2}
+        reach = score * np.sqrt(2) / 100
+        inputs["k"] = [[round(reach + rng.uniform(-0.02, 0.02), 4) for _ in range(2)] for _ in range(4)]
+        return Case(label, inputs)
+
     tempting = case("a forbidden key that matches by far the best", 3, 2, 5)
     _tempt(tempting.inputs["q"], tempting.inputs["k"])
     return [
@@ -99,6 +106,8 @@ def _masked_attention(rng: Random) -> list[Case]:
         case("a chunk that is longer than the cache", 2, rng.randrange(4, 6), 3),
         tempting,
         case("a chunk that begins with padding", -2, rng.randrange(4, 6), 3),
+        level("scores of about 1500", 1500.0),
+        level("scores of about -1500", -1500.0),
     ]
 
 

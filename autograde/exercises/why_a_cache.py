@@ -37,7 +37,7 @@ def arrays(layers) -> list[dict[str, np.ndarray]]:
 
 
 def _hand_two_steps(_rng: Random) -> list[Case]:
-    return [Case("the two tokens of the table", {})]
+    return [Case("the two tokens of the exercise", {})]
 
 
 def _run_hand_two_steps(candidate: object, _case: Case) -> object:
@@ -61,6 +61,9 @@ def _attend(rng: Random) -> list[Case]:
         q, key = _vector(rng, 3), _vector(rng, 3)
         return Case("all keys alike", {"q": q, "keys": [key] * 4, "values": _rows(rng, 4, 3)})
 
+    def two() -> list[list[float]]:
+        return _rows(rng, 2, 2)
+
     def far_apart() -> Case:
         """Scores beyond a thousand, whose exponential float64 cannot hold, and close to one another."""
         width = 3
@@ -74,6 +77,13 @@ def _attend(rng: Random) -> list[Case]:
         case("more tokens than numbers in a key", 6, 3),
         case("more numbers in a key than tokens", 3, 5),
         far_apart(),
+        # Nothing but the largest score is safe to subtract from all of these.
+        Case(
+            "scores of about 2000 and -2000", {"q": [70.0, 0.0], "keys": [[-40.0, 1.0], [40.0, 2.0]], "values": two()}
+        ),
+        Case(
+            "scores of about -2000 and -2200", {"q": [70.0, 0.0], "keys": [[-40.0, 1.0], [-44.0, 2.0]], "values": two()}
+        ),
     ]
 
 
@@ -107,17 +117,20 @@ def _decode_step(rng: Random) -> list[Case]:
 
 
 def _run_decode_step(candidate: object, case: Case) -> list[object]:
-    """One call for each row of `xs` on the same caches. `after_step_0` is [layer, "K" or "V", row, its new values]."""
+    """One call for each row of `xs` on the same caches, then the rows of `xs` as the calls left them.
+
+    `after_step_0` is [layer, "K" or "V", row, its new values].
+    """
     inputs = deepcopy(case.inputs)
     layers = arrays(inputs["layers"])
     caches = [tuple([np.array(row) for row in rows] for rows in pair) for pair in inputs["caches"]]
-    outputs = []
-    for x in inputs["xs"]:
-        outputs.append(plain(candidate(np.array(x), layers, caches)))
+    outputs, xs = [], np.array(inputs["xs"])
+    for x in xs:
+        outputs.append(plain(candidate(x, layers, caches)))
         if len(outputs) == 1 and "after_step_0" in inputs:
             layer, name, row, values = inputs["after_step_0"]
             caches[layer]["KV".index(name)][row] = np.array(values)
-    return outputs
+    return [*outputs, xs]
 
 
 # --- recompute -------------------------------------------------------------------------------------------------
