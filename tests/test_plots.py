@@ -154,7 +154,9 @@ def test_steps_that_agree_and_steps_that_differ_share_one_layout():
 @pytest.mark.parametrize("first", [1, None, 0, 7, True, "1"])
 def test_the_row_that_the_learner_named_is_marked_right_or_wrong(first):
     picture = plots.row_verdicts([[0.0, 0.0], [NAN, 0.0], [0.0, 2e-10]], 1e-10, first)
-    marks = [text.xy[1] for text in picture.figure.findobj(matplotlib.text.Annotation) if "yours" in text.get_text()]
+    marks = [
+        text.xy[1] for text in picture.figure.findobj(matplotlib.text.Annotation) if "your answer" in text.get_text()
+    ]
     assert marks == ([first] if type(first) is int and first < 3 else [])
     assert "beyond the tolerance 1e-10: rows 1, 2." in picture.alt and f"You gave {first!r}." in picture.alt
 
