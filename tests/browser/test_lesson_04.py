@@ -58,4 +58,4 @@ def test_attention_follows_the_masks_that_it_calls(notebook):
     for name in ("allowed", "additive_mask", "masked_attention"):
         write(notebook, f"def {name}(", solutions(LESSON)[name])
     check = run(notebook, 'check("masked_attention")')
-    expect(check).to_contain_text("✓ masked_attention · 6 cases · 3 points")
+    expect(check).to_contain_text("✓ masked_attention · 8 cases · 3 points")
