@@ -1,6 +1,9 @@
 """What all tests share."""
 
+import pytest
 from hypothesis import settings
+
+pytest.register_assert_rewrite("tests.variants")  # its assertions show both sides, as those of a test file do
 
 # No clock decides whether a test passes: the machine may be busy.
 settings.register_profile("course", deadline=None)

@@ -4,9 +4,8 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
-from autograde.check import answer_of, examine
+from tests.variants import pair_of_tests
 
 
 def one_tensor_per_layer(num_layers, batch, tokens, num_kv_heads, head_dim):
@@ -182,14 +181,6 @@ UNRELATED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "variant", "mistake"), VARIANTS, ids=[v.__name__ for _, v, _ in VARIANTS])
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_same_mistake_in_other_words_gets_the_same_name(name, variant, mistake, seed):
-    assert examine(answer_of(name), 1, variant, seed).misconception == mistake
-
-
-@pytest.mark.parametrize(("name", "wrong"), UNRELATED)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_an_unrelated_error_is_rejected_without_a_name(name, wrong, seed):
-    verdict = examine(answer_of(name), 1, wrong, seed)
-    assert (verdict.status, verdict.misconception) == ("wrong", "")
+test_the_same_mistake_in_other_words_gets_the_same_name, test_an_unrelated_error_is_rejected_without_a_name = (
+    pair_of_tests(VARIANTS, UNRELATED)
+)

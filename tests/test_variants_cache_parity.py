@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from autograde.check import answer_of, examine
+from tests.variants import pair_of_tests
 from tiny_transformer import norm, softmax
 
 
@@ -251,14 +252,6 @@ def test_a_list_of_rows_is_no_array_and_the_check_says_so():
     assert verdict.case_label == "a prompt, then steps" and "ndarray was wanted" in verdict.note
 
 
-@pytest.mark.parametrize(("name", "variant", "mistake"), VARIANTS)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_same_mistake_in_other_words_gets_the_same_name(name, variant, mistake, seed):
-    assert examine(answer_of(name), 1, variant, seed).misconception == mistake
-
-
-@pytest.mark.parametrize(("name", "wrong"), UNRELATED)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_an_unrelated_error_is_rejected_without_a_name(name, wrong, seed):
-    verdict = examine(answer_of(name), 1, wrong, seed)
-    assert (verdict.status, verdict.misconception) == ("wrong", "")
+test_the_same_mistake_in_other_words_gets_the_same_name, test_an_unrelated_error_is_rejected_without_a_name = (
+    pair_of_tests(VARIANTS, UNRELATED)
+)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from autograde.check import answer_of, examine
+from tests.variants import pair_of_tests
 
 
 def rows(sees):
@@ -205,14 +206,6 @@ def test_weights_that_are_masked_late_and_scaled_up_again_fail_where_a_forbidden
         assert verdict.case_label == "a forbidden key that matches by far the best"
 
 
-@pytest.mark.parametrize(("name", "variant", "mistake"), VARIANTS)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_same_mistake_in_other_words_gets_the_same_name(name, variant, mistake, seed):
-    assert examine(answer_of(name), 1, variant, seed).misconception == mistake
-
-
-@pytest.mark.parametrize(("name", "wrong"), UNRELATED)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_an_unrelated_error_is_rejected_without_a_name(name, wrong, seed):
-    verdict = examine(answer_of(name), 1, wrong, seed)
-    assert (verdict.status, verdict.misconception) == ("wrong", "")
+test_the_same_mistake_in_other_words_gets_the_same_name, test_an_unrelated_error_is_rejected_without_a_name = (
+    pair_of_tests(VARIANTS, UNRELATED)
+)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from autograde.check import answer_of, examine
+from tests.variants import pair_of_tests
 from tiny_transformer import softmax
 
 X = np.array([[1.0, 2.0], [3.0, 1.0]])
@@ -281,17 +282,9 @@ def test_the_base_of_the_variants_is_right(name, right):
     assert examine(answer_of(name), 1, right, 5).right
 
 
-@pytest.mark.parametrize(("name", "variant", "mistake"), VARIANTS)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_same_mistake_in_other_words_gets_the_same_name(name, variant, mistake, seed):
-    assert examine(answer_of(name), 1, variant, seed).misconception == mistake
-
-
-@pytest.mark.parametrize(("name", "wrong"), UNRELATED)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_an_unrelated_error_is_rejected_without_a_name(name, wrong, seed):
-    verdict = examine(answer_of(name), 1, wrong, seed)
-    assert (verdict.status, verdict.misconception) == ("wrong", "")
+test_the_same_mistake_in_other_words_gets_the_same_name, test_an_unrelated_error_is_rejected_without_a_name = (
+    pair_of_tests(VARIANTS, UNRELATED)
+)
 
 
 def test_a_decoder_that_remembers_tokens_outside_the_cache_does_not_follow_what_is_stored():

@@ -447,10 +447,6 @@ def _sample_without_shift(logits, u):
 # The answers
 
 
-def _m(name, wrong, diagnosis, hints, source=""):
-    return Misconception(name, wrong, diagnosis, hints, source)
-
-
 _POSITION_ZERO = (
     "Did every token get the embedding of position 0?",
     (
@@ -524,14 +520,14 @@ ANSWERS = (
         expected=_full_logits,
         tolerance=ATOL,
         misconceptions=(
-            _m("position_zero", _logits_by(_PositionZero), *_POSITION_ZERO),
-            _m("position_after_append", _logits_by(_PositionAfterAppend), *_POSITION_AFTER),
-            _m("keys_before_norm", _logits_by(_KeysBeforeNorm), *_KEYS_BEFORE_NORM),
-            _m("unscaled", _logits_by(_Unscaled), *_UNSCALED),
-            _m("attends_before_append", _logits_by(_AttendsBeforeAppend), *_BEFORE_APPEND),
-            _m("no_residual", _logits_by(_NoResidual), *_NO_RESIDUAL),
-            _m("no_relu", _logits_by(_NoRelu), *_NO_RELU),
-            _m("first_norm_twice", _logits_by(_FirstNormTwice), *_FIRST_NORM_TWICE),
+            Misconception("position_zero", _logits_by(_PositionZero), *_POSITION_ZERO),
+            Misconception("position_after_append", _logits_by(_PositionAfterAppend), *_POSITION_AFTER),
+            Misconception("keys_before_norm", _logits_by(_KeysBeforeNorm), *_KEYS_BEFORE_NORM),
+            Misconception("unscaled", _logits_by(_Unscaled), *_UNSCALED),
+            Misconception("attends_before_append", _logits_by(_AttendsBeforeAppend), *_BEFORE_APPEND),
+            Misconception("no_residual", _logits_by(_NoResidual), *_NO_RESIDUAL),
+            Misconception("no_relu", _logits_by(_NoRelu), *_NO_RELU),
+            Misconception("first_norm_twice", _logits_by(_FirstNormTwice), *_FIRST_NORM_TWICE),
         ),
         alternatives=(_logits_by(_Listed), _logits_by(_Preallocated)),
         hints=(
@@ -545,10 +541,10 @@ ANSWERS = (
         expected=_decoder_steps,
         tolerance=ATOL,
         misconceptions=(
-            _m("position_zero", _PositionZero, *_POSITION_ZERO),
-            _m("position_after_append", _PositionAfterAppend, *_POSITION_AFTER),
-            _m("keys_before_norm", _KeysBeforeNorm, *_KEYS_BEFORE_NORM),
-            _m(
+            Misconception("position_zero", _PositionZero, *_POSITION_ZERO),
+            Misconception("position_after_append", _PositionAfterAppend, *_POSITION_AFTER),
+            Misconception("keys_before_norm", _KeysBeforeNorm, *_KEYS_BEFORE_NORM),
+            Misconception(
                 "changed_before_validation",
                 _ChangedBeforeValidation,
                 "Was the token counted before you looked whether it may come?",
@@ -559,7 +555,7 @@ ANSWERS = (
                 ),
                 "panbanda/higgs#18: a cache was changed before its input had been validated.",
             ),
-            _m(
+            Misconception(
                 "values_not_reset",
                 _ValuesNotReset,
                 "Does `reset` forget the keys but keep the values?",
@@ -569,7 +565,7 @@ ANSWERS = (
                     "Empty both lists.",
                 ),
             ),
-            _m(
+            Misconception(
                 "wraps_around",
                 _WrapsAround,
                 "When the context was full, did you start again at position 0 instead of refusing?",
@@ -579,7 +575,7 @@ ANSWERS = (
                     "Raise ValueError when len(self) == model.context.",
                 ),
             ),
-            _m(
+            Misconception(
                 "negative_ids_wrap",
                 _NegativeIdsWrap,
                 "Did you let an id below 0 pass, which NumPy reads from the end of the table?",
@@ -589,7 +585,7 @@ ANSWERS = (
                     "Check 0 <= token < model.vocab.",
                 ),
             ),
-            _m(
+            Misconception(
                 "keeps_callers_list",
                 _KeepsCallersList,
                 "Did you keep the caller's own list of ids, and append to it?",
@@ -599,7 +595,7 @@ ANSWERS = (
                     "Use list(tokens), or keep no ids at all.",
                 ),
             ),
-            _m(
+            Misconception(
                 "prefill_stores_half",
                 _PrefillStoresHalf,
                 "When a prompt held a wrong id near its end, did the ids before it stay in the cache?",
@@ -609,7 +605,7 @@ ANSWERS = (
                     "Check all ids, and the length, before the first one is stored.",
                 ),
             ),
-            _m(
+            Misconception(
                 "prefill_extends",
                 _PrefillExtends,
                 "Did prefill accept a prompt although the cache was in use?",
@@ -619,7 +615,7 @@ ANSWERS = (
                     "Raise ValueError when len(self) > 0.",
                 ),
             ),
-            _m(
+            Misconception(
                 "recomputes_rows",
                 _RecomputesRows,
                 "Do you project the earlier tokens again at each step, instead of keeping their rows?",
@@ -641,7 +637,7 @@ ANSWERS = (
         exercise=_first_divergence,
         expected=_first_row,
         misconceptions=(
-            _m(
+            Misconception(
                 "nan_equal",
                 lambda a, b, atol: _first((np.abs(a - b) > atol).any(-1)),
                 "Is not-a-number counted as agreement, because every comparison with it is false?",
@@ -651,7 +647,7 @@ ANSWERS = (
                     "~(np.abs(a - b) <= atol) is true for NaN.",
                 ),
             ),
-            _m(
+            Misconception(
                 "nan_in_both",
                 lambda a, b, atol: _first(~np.isclose(a, b, rtol=0, atol=atol, equal_nan=True).all(-1)),
                 "Do two not-a-numbers in the same place count as agreement?",
@@ -661,7 +657,7 @@ ANSWERS = (
                     "Leave equal_nan at False.",
                 ),
             ),
-            _m(
+            Misconception(
                 "strictly_below",
                 lambda a, b, atol: _first(~(np.abs(a - b) < atol).all(-1)),
                 "Did you count a difference of exactly atol as a divergence?",
@@ -671,7 +667,7 @@ ANSWERS = (
                     "Agreement is <= atol.",
                 ),
             ),
-            _m(
+            Misconception(
                 "mean_of_row",
                 lambda a, b, atol: _first(~(np.abs(a - b).mean(-1) <= atol)),
                 "Did you average a row's differences, so that one bad entry hides among good ones?",
@@ -681,7 +677,7 @@ ANSWERS = (
                     "Use .max(axis=-1), or compare entry by entry.",
                 ),
             ),
-            _m(
+            Misconception(
                 "minus_one_for_none",
                 lambda a, b, atol: -1 if (row := _divergence_by_where(a, b, atol)) is None else row,
                 "Did you return -1 where None was asked for?",
@@ -691,7 +687,7 @@ ANSWERS = (
                     "Return None.",
                 ),
             ),
-            _m(
+            Misconception(
                 "rows_from_one",
                 lambda a, b, atol: None if (row := _divergence_by_where(a, b, atol)) is None else row + 1,
                 "Did you count the rows from 1?",
@@ -701,7 +697,7 @@ ANSWERS = (
                     "Leave out the + 1.",
                 ),
             ),
-            _m(
+            Misconception(
                 "argmax_only",
                 lambda a, b, atol: _first(a.argmax(-1) != b.argmax(-1)),
                 "Did you compare which entry is largest, instead of the entries?",
@@ -711,7 +707,7 @@ ANSWERS = (
                     "Compare |a - b| with atol, entry by entry.",
                 ),
             ),
-            _m(
+            Misconception(
                 "relative_too",
                 lambda a, b, atol: _first(~np.isclose(a, b, atol=atol).all(-1)),
                 "Does a relative tolerance come on top, from the defaults of np.isclose or np.allclose?",
@@ -721,7 +717,7 @@ ANSWERS = (
                     "Pass rtol=0.",
                 ),
             ),
-            _m(
+            Misconception(
                 "last_row",
                 _last_row,
                 "Did you return the last row that differs, instead of the first?",
@@ -731,7 +727,7 @@ ANSWERS = (
                     "Take the smallest row.",
                 ),
             ),
-            _m(
+            Misconception(
                 "entry_number",
                 lambda a, b, atol: _first(~(np.abs(a - b) <= atol)),
                 "Did you count entries of the flattened table, instead of rows?",
@@ -741,7 +737,7 @@ ANSWERS = (
                     "Reduce each row first: .any(axis=-1).",
                 ),
             ),
-            _m(
+            Misconception(
                 "signed_difference",
                 lambda a, b, atol: _first(~((a - b) <= atol).all(-1)),
                 "Did you forget the absolute value, so that only one direction counts?",
@@ -751,7 +747,7 @@ ANSWERS = (
                     "Use np.abs(a - b).",
                 ),
             ),
-            _m(
+            Misconception(
                 "row_zero_lost",
                 _or_none,
                 "Is row 0 lost, because 0 counts as false?",
@@ -775,7 +771,7 @@ ANSWERS = (
         accept=_is_hidden,
         explain=_lacks,
         misconceptions=(
-            _m(
+            Misconception(
                 "last_row_only",
                 _search(lambda right, wrong: _agree(right, wrong)[:, -1] & ~_agree(right, wrong).all(-1)),
                 "Did you compare the arg-max of the last row only?",
@@ -785,7 +781,7 @@ ANSWERS = (
                     "Ask for agreement in all rows: .all().",
                 ),
             ),
-            _m(
+            Misconception(
                 "disagreeing",
                 _search(lambda right, wrong: ~_agree(right, wrong)[:, -1]),
                 "Did you look for ids on which the arg-max differs, instead of agreeing?",
@@ -795,7 +791,7 @@ ANSWERS = (
                     "Turn the comparison round.",
                 ),
             ),
-            _m(
+            Misconception(
                 "any_row",
                 _search(
                     lambda right, wrong: _agree(right, wrong).any(-1) & (np.abs(right - wrong).max((1, 2)) >= 1e-3)
@@ -807,7 +803,7 @@ ANSWERS = (
                     "Ask for agreement in all rows: .all(axis=-1).",
                 ),
             ),
-            _m(
+            Misconception(
                 "repeated_token",
                 lambda model: [1] * model.context,
                 "Did you guess one token, repeated?",
@@ -817,7 +813,7 @@ ANSWERS = (
                     "Search: itertools.product gives all strings, and forward takes them as one batch.",
                 ),
             ),
-            _m(
+            Misconception(
                 "one_token",
                 lambda model: [0],
                 "Is your string one token long, where position 0 is right and no logit differs?",
@@ -842,7 +838,7 @@ ANSWERS = (
         exercise=_sample,
         expected=_drawn,
         misconceptions=(
-            _m(
+            Misconception(
                 "arg_max",
                 lambda logits, u: int(np.argmax(logits)),
                 "Did you return the most likely token, whatever u is?",
@@ -852,7 +848,7 @@ ANSWERS = (
                     "Cumulate the probabilities and find where u falls.",
                 ),
             ),
-            _m(
+            Misconception(
                 "no_softmax",
                 lambda logits, u: int(np.argmax(np.cumsum(logits) > u)),
                 "Did you cumulate the logits, instead of their probabilities?",
@@ -862,7 +858,7 @@ ANSWERS = (
                     "np.cumsum(softmax(logits)).",
                 ),
             ),
-            _m(
+            Misconception(
                 "not_normalised",
                 lambda logits, u: int(np.argmax(np.cumsum(np.exp(logits - logits.max())) > u)),
                 "Did you leave the exponentials undivided by their sum?",
@@ -872,7 +868,7 @@ ANSWERS = (
                     "Divide by the sum, or use softmax.",
                 ),
             ),
-            _m(
+            Misconception(
                 "no_shift",
                 _sample_without_shift,
                 "Does exp overflow for large logits?",
@@ -882,7 +878,7 @@ ANSWERS = (
                     "Subtract the maximum first, as `softmax` of tiny_transformer does.",
                 ),
             ),
-            _m(
+            Misconception(
                 "all_equally_likely",
                 lambda logits, u: int(u * len(logits)),
                 "Did you give every token the same share, whatever its logit?",
@@ -892,7 +888,7 @@ ANSWERS = (
                     "Cumulate softmax(logits) and find where u falls.",
                 ),
             ),
-            _m(
+            Misconception(
                 "one_too_far",
                 lambda logits, u: _sample_by_search(logits, u) + 1,
                 "Do you return the number of the token counted from 1?",
@@ -902,7 +898,7 @@ ANSWERS = (
                     "Leave out the + 1.",
                 ),
             ),
-            _m(
+            Misconception(
                 "boundary_included",
                 lambda logits, u: int(np.searchsorted(np.cumsum(softmax(logits)), u, side="left")),
                 "Can a token of probability 0 be drawn, because a share includes its upper end?",
@@ -912,7 +908,7 @@ ANSWERS = (
                     'The first index whose cumulated sum is > u: np.searchsorted(…, side="right").',
                 ),
             ),
-            _m(
+            Misconception(
                 "sorted_first",
                 _sample_sorted,
                 "Did you sort by probability before cumulating?",

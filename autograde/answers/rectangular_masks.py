@@ -292,10 +292,6 @@ def _window_by_slices(cached, chunk, window):
 # The answers
 
 
-def _m(name, wrong, diagnosis, hints, source=""):
-    return Misconception(name, wrong, diagnosis, hints, source)
-
-
 _TOP_LEFT = (
     "Did you count the chunk's queries from 0, so that the mask forgets the cached tokens (top-left alignment)?",
     (
@@ -355,12 +351,12 @@ ANSWERS = (
         exercise=_allowed,
         expected=_allowed_rows,
         misconceptions=(
-            _m("top_left", _top_left, *_TOP_LEFT),
-            _m("own_key_hidden", _own_key_hidden, *_OWN_KEY),
-            _m("everything_allowed", _everything, *_EVERYTHING),
-            _m("square_mask", _square_mask, *_SQUARE),
-            _m("swapped", _swapped, *_SWAPPED),
-            _m(
+            Misconception("top_left", _top_left, *_TOP_LEFT),
+            Misconception("own_key_hidden", _own_key_hidden, *_OWN_KEY),
+            Misconception("everything_allowed", _everything, *_EVERYTHING),
+            Misconception("square_mask", _square_mask, *_SQUARE),
+            Misconception("swapped", _swapped, *_SWAPPED),
+            Misconception(
                 "cache_hidden",
                 _cache_hidden,
                 "Did you forbid the cached keys?",
@@ -382,7 +378,7 @@ ANSWERS = (
         exercise=_additive_mask,
         expected=_additive,
         misconceptions=(
-            _m(
+            Misconception(
                 "swapped",
                 lambda allowed: np.where(allowed, -np.inf, 0.0),
                 "Did you swap True and False, so that the allowed keys are the ones that get −∞?",
@@ -392,7 +388,7 @@ ANSWERS = (
                     "np.where(allowed, 0.0, -np.inf)",
                 ),
             ),
-            _m(
+            Misconception(
                 "finite",
                 lambda allowed: np.where(allowed, 0.0, -1e9),
                 "Did you take a large negative number for −∞?",
@@ -402,7 +398,7 @@ ANSWERS = (
                     "Use -np.inf; what a row without any allowed key gives is for the softmax to decide.",
                 ),
             ),
-            _m(
+            Misconception(
                 "zero_times_infinity",
                 lambda allowed: np.where(allowed, np.nan, -np.inf),
                 "Did you multiply a 0 by infinity, which is not a number?",
@@ -412,7 +408,7 @@ ANSWERS = (
                     "Choose instead of multiplying: np.where(allowed, 0.0, -np.inf).",
                 ),
             ),
-            _m(
+            Misconception(
                 "factors",
                 lambda allowed: np.where(allowed, 1.0, 0.0),
                 "Did you return factors, 1 and 0, where summands are wanted?",
@@ -437,13 +433,13 @@ ANSWERS = (
         exercise=_masked_attention,
         expected=_attended,
         misconceptions=(
-            _m("top_left", _attention(_top_left), *_TOP_LEFT),
-            _m("own_key_hidden", _attention(_own_key_hidden), *_OWN_KEY),
-            _m("everything_allowed", _attention(_everything), *_EVERYTHING),
-            _m("square_mask", _attention(_square_mask), *_SQUARE),
-            _m("swapped", _attention(_swapped), *_SWAPPED),
-            _m("mask_after_softmax", _mask_after_softmax, *_AFTER_SOFTMAX),
-            _m(
+            Misconception("top_left", _attention(_top_left), *_TOP_LEFT),
+            Misconception("own_key_hidden", _attention(_own_key_hidden), *_OWN_KEY),
+            Misconception("everything_allowed", _attention(_everything), *_EVERYTHING),
+            Misconception("square_mask", _attention(_square_mask), *_SQUARE),
+            Misconception("swapped", _attention(_swapped), *_SWAPPED),
+            Misconception("mask_after_softmax", _mask_after_softmax, *_AFTER_SOFTMAX),
+            Misconception(
                 "zeroed_scores",
                 _zeroed_scores,
                 "Did you multiply the scores by the mask, so that a forbidden key has score 0 and still gets weight?",
@@ -453,7 +449,7 @@ ANSWERS = (
                     "Add additive_mask(…) to the scores.",
                 ),
             ),
-            _m(
+            Misconception(
                 "no_shift",
                 _attention(_right, _unshifted),
                 "Did you take exp of the scores as they are, so that large ones overflow and very small ones vanish?",
@@ -463,7 +459,7 @@ ANSWERS = (
                     "Subtract each row's largest score first; 0 where that is −∞.",
                 ),
             ),
-            _m(
+            Misconception(
                 "nan_rows",
                 _attention(_right, _nan_softmax),
                 "Does a row that allows nothing give not-a-number, as −∞ − (−∞) or as 0 ÷ 0?",
@@ -474,7 +470,7 @@ ANSWERS = (
                 ),
                 "pytorch/pytorch#108108",
             ),
-            _m(
+            Misconception(
                 "even_rows",
                 _attention(_right, fill=-1e9),
                 "Does a row that allows nothing average over all values in your function?",
@@ -485,7 +481,7 @@ ANSWERS = (
                 ),
                 "pytorch/pytorch#108108",
             ),
-            _m(
+            Misconception(
                 "unscaled",
                 _attention(_right, scores_of=lambda q, k: q @ k.T),
                 "Did you leave the scores undivided by the square root of the head width?",
@@ -508,7 +504,7 @@ ANSWERS = (
         exercise=_chunked_attention,
         expected=_one_shot,
         misconceptions=(
-            _m(
+            Misconception(
                 "previous_offset",
                 _chunks(_previous_offset),
                 "Did you take the width of the previous chunk for the number of cached tokens?",
@@ -518,7 +514,7 @@ ANSWERS = (
                     "cached is the number of stored keys before this chunk: sum the widths, or ask len(keys).",
                 ),
             ),
-            _m(
+            Misconception(
                 "own_chunk_only",
                 _chunks(_own_chunk_only, keep=False),
                 "Does each chunk attend to itself alone, without the keys of earlier chunks?",
@@ -528,15 +524,15 @@ ANSWERS = (
                     "Append the chunk's K and V to those stored, and attend over all of them.",
                 ),
             ),
-            _m("top_left", _chunks(_masked_by(_top_left)), *_TOP_LEFT),
-            _m("everything_allowed", _chunks(_masked_by(_everything)), *_EVERYTHING),
-            _m("own_key_hidden", _chunks(_masked_by(_own_key_hidden)), *_OWN_KEY),
-            _m(
+            Misconception("top_left", _chunks(_masked_by(_top_left)), *_TOP_LEFT),
+            Misconception("everything_allowed", _chunks(_masked_by(_everything)), *_EVERYTHING),
+            Misconception("own_key_hidden", _chunks(_masked_by(_own_key_hidden)), *_OWN_KEY),
+            Misconception(
                 "mask_after_softmax",
                 _chunks(lambda q, k, v, cached, previous: _mask_after_softmax(q, k, v, cached)),
                 *_AFTER_SOFTMAX,
             ),
-            _m(
+            Misconception(
                 "last_chunk",
                 lambda x, widths, weights: _one_shot_numpy(x, widths, weights)[-widths[-1] :],
                 "Did you return the rows of the last chunk only?",
@@ -559,7 +555,7 @@ ANSWERS = (
         exercise=_ragged_allowed,
         expected=_ragged_rows,
         misconceptions=(
-            _m(
+            Misconception(
                 "after_longest",
                 _ragged(_after_longest),
                 "Did you put every chunk behind the longest prefix, instead of behind its own?",
@@ -569,7 +565,7 @@ ANSWERS = (
                     "Query i of request b sees the keys up to cached[b] + i.",
                 ),
             ),
-            _m(
+            Misconception(
                 "all_longest",
                 _ragged(lambda own, longest, queries, keys: keys <= longest + queries),
                 "Did you mask every request as though it had the longest prefix?",
@@ -579,7 +575,7 @@ ANSWERS = (
                     "Use cached[b] in the mask of request b; max(cached) only sets the number of columns.",
                 ),
             ),
-            _m(
+            Misconception(
                 "right_aligned",
                 _ragged(_right_aligned),
                 "Did you align the keys at the right, with the padding in front?",
@@ -589,7 +585,7 @@ ANSWERS = (
                     "np.arange(columns) <= cached[b] + np.arange(chunk)[:, None]",
                 ),
             ),
-            _m(
+            Misconception(
                 "lengths_only",
                 _ragged(lambda own, longest, queries, keys: (keys < own + len(queries)) & (queries >= 0)),
                 "Did you mask by length alone, so that a chunk's first token sees the rest of its chunk?",
@@ -600,13 +596,13 @@ ANSWERS = (
                 ),
                 "Mikyx-1/TinyLLM#17",
             ),
-            _m("top_left", _ragged(lambda own, longest, queries, keys: keys <= queries), *_TOP_LEFT),
-            _m(
+            Misconception("top_left", _ragged(lambda own, longest, queries, keys: keys <= queries), *_TOP_LEFT),
+            Misconception(
                 "own_key_hidden",
                 _ragged(lambda own, longest, queries, keys: keys < own + queries),
                 *_OWN_KEY,
             ),
-            _m("swapped", _ragged(lambda own, longest, queries, keys: keys > own + queries), *_SWAPPED),
+            Misconception("swapped", _ragged(lambda own, longest, queries, keys: keys > own + queries), *_SWAPPED),
         ),
         alternatives=(_ragged_by_tri, _ragged_padded),
         hints=(
@@ -619,7 +615,7 @@ ANSWERS = (
         exercise=_window_allowed,
         expected=_window_rows,
         misconceptions=(
-            _m(
+            Misconception(
                 "one_too_long",
                 _windowed(lambda p, k, window, cached: (k <= p) & (k >= p - window)),
                 "Is your window one key too long, because the own key is not counted in it?",
@@ -629,7 +625,7 @@ ANSWERS = (
                     "Hide every key k with k <= p - window.",
                 ),
             ),
-            _m(
+            Misconception(
                 "one_too_short",
                 _windowed(lambda p, k, window, cached: (k <= p) & (k > p - window + 1)),
                 "Is your window one key too short?",
@@ -639,7 +635,7 @@ ANSWERS = (
                     "Hide only keys k with k <= p - window; the key at p - window + 1 stays.",
                 ),
             ),
-            _m(
+            Misconception(
                 "no_future_hidden",
                 _windowed(lambda p, k, window, cached: k > p - window),
                 "Did you bound the window on the left only, so that a token sees what comes after it?",
@@ -649,7 +645,7 @@ ANSWERS = (
                     "Both must hold: k <= p, and k > p - window.",
                 ),
             ),
-            _m(
+            Misconception(
                 "one_start_for_all",
                 _windowed(lambda p, k, window, cached: (k <= p) & (k > cached - window)),
                 "Did you place the window once for the whole chunk, at its first token?",
@@ -659,7 +655,7 @@ ANSWERS = (
                     "Measure from the query's position, cached + i, not from cached.",
                 ),
             ),
-            _m(
+            Misconception(
                 "window_not_shifted",
                 _windowed(lambda p, k, window, cached: (k <= p - cached) & (k > p - cached - window)),
                 "Did you count the chunk's queries from 0, so that mask and window forget the cached tokens?",
@@ -670,7 +666,7 @@ ANSWERS = (
                 ),
                 "pytorch/pytorch#108108",
             ),
-            _m(
+            Misconception(
                 "swapped",
                 _windowed(lambda p, k, window, cached: (k > p) | (k <= p - window)),
                 *_SWAPPED,

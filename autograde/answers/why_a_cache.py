@@ -363,10 +363,6 @@ def _rows_by_dependence(old_tokens, new_tokens, num_layers):
 # The answers
 
 
-def _m(name, wrong, diagnosis, hints, source=""):
-    return Misconception(name, wrong, diagnosis, hints, source)
-
-
 _OWN_SOURCE = "harvard-edge/cs249r_book#1953: a cached step whose new token could not attend to itself."
 
 _OWN = (
@@ -434,9 +430,9 @@ ANSWERS = (
         expected=_on_paper,
         tolerance=ATOL,
         misconceptions=(
-            _m("own_token_not_attended", _paper_own_lost, *_OWN, _OWN_SOURCE),
-            _m("softmax_axis", _paper(read=lambda q, keys, values: values.sum(axis=0)), *_AXIS),
-            _m(
+            Misconception("own_token_not_attended", _paper_own_lost, *_OWN, _OWN_SOURCE),
+            Misconception("softmax_axis", _paper(read=lambda q, keys, values: values.sum(axis=0)), *_AXIS),
+            Misconception(
                 "values_from_wk",
                 _paper(value="WK"),
                 "Did you make v with WK?",
@@ -446,8 +442,8 @@ ANSWERS = (
                     "v0 is x0 @ WV.",
                 ),
             ),
-            _m("unscaled", _paper(read=lambda q, keys, values: _soft(keys @ q) @ values), *_UNSCALED),
-            _m(
+            Misconception("unscaled", _paper(read=lambda q, keys, values: _soft(keys @ q) @ values), *_UNSCALED),
+            Misconception(
                 "transposed",
                 _paper(project=lambda x, w: w @ x),
                 "Did you multiply the weights with the token from the left, W @ x?",
@@ -457,7 +453,7 @@ ANSWERS = (
                     "k0 is x0 @ WK, so its first entry is 1·1 + 2·0.",
                 ),
             ),
-            _m(
+            Misconception(
                 "query_from_wk",
                 _paper(read=lambda q, keys, values: _look(keys[-1], keys, values)),
                 "Did you use the key of the token as its query?",
@@ -480,8 +476,8 @@ ANSWERS = (
         expected=_attended,
         tolerance=ATOL,
         misconceptions=(
-            _m("unscaled", lambda q, keys, values: _soft(keys @ q) @ values, *_UNSCALED),
-            _m(
+            Misconception("unscaled", lambda q, keys, values: _soft(keys @ q) @ values, *_UNSCALED),
+            Misconception(
                 "scaled_by_tokens",
                 lambda q, keys, values: _soft(keys @ q / math.sqrt(len(keys))) @ values,
                 "Did you divide by the square root of the number of tokens?",
@@ -491,7 +487,7 @@ ANSWERS = (
                     "np.sqrt(len(q)), not np.sqrt(len(keys)).",
                 ),
             ),
-            _m(
+            Misconception(
                 "scaled_by_width",
                 lambda q, keys, values: _soft(keys @ q / len(q)) @ values,
                 "Did you divide by dh instead of its square root?",
@@ -501,8 +497,8 @@ ANSWERS = (
                     "Divide by np.sqrt(len(q)).",
                 ),
             ),
-            _m("softmax_axis", lambda q, keys, values: values.sum(axis=0), *_AXIS),
-            _m(
+            Misconception("softmax_axis", lambda q, keys, values: values.sum(axis=0), *_AXIS),
+            Misconception(
                 "not_normalised",
                 _weights_not_normalised,
                 "Did you leave the exponentials undivided by their sum?",
@@ -512,9 +508,11 @@ ANSWERS = (
                     "weights / weights.sum()",
                 ),
             ),
-            _m("own_token_not_attended", lambda q, keys, values: _look(q, keys[:-1], values[:-1]), *_OWN, _OWN_SOURCE),
-            _m("first_token_lost", lambda q, keys, values: _look(q, keys[1:], values[1:]), *_FIRST_LOST),
-            _m(
+            Misconception(
+                "own_token_not_attended", lambda q, keys, values: _look(q, keys[:-1], values[:-1]), *_OWN, _OWN_SOURCE
+            ),
+            Misconception("first_token_lost", lambda q, keys, values: _look(q, keys[1:], values[1:]), *_FIRST_LOST),
+            Misconception(
                 "overflow",
                 _overflowing,
                 "Does exp overflow for large scores?",
@@ -524,7 +522,7 @@ ANSWERS = (
                     "np.exp(scores - scores.max())",
                 ),
             ),
-            _m(
+            Misconception(
                 "keys_for_values",
                 lambda q, keys, values: _look(q, keys, keys),
                 "Did you mix the keys, instead of the values?",
@@ -547,9 +545,11 @@ ANSWERS = (
         expected=_stepped,
         tolerance=ATOL,
         misconceptions=(
-            _m("attends_before_append", _step(read=_without_own), *_BEFORE_APPEND, _OWN_SOURCE),
-            _m("attends_before_append_raises", _step(read=_without_own_raising), *_BEFORE_APPEND, _OWN_SOURCE),
-            _m(
+            Misconception("attends_before_append", _step(read=_without_own), *_BEFORE_APPEND, _OWN_SOURCE),
+            Misconception(
+                "attends_before_append_raises", _step(read=_without_own_raising), *_BEFORE_APPEND, _OWN_SOURCE
+            ),
+            Misconception(
                 "x_changed_in_place",
                 _step_in_place,
                 "Did you change the caller's row, with `x += …`?",
@@ -559,7 +559,7 @@ ANSWERS = (
                     "Write x = x + attend(…).",
                 ),
             ),
-            _m(
+            Misconception(
                 "new_row_not_stored",
                 _step(store=False),
                 "Is the new row read in this step, but not kept for the next?",
@@ -569,7 +569,7 @@ ANSWERS = (
                     "Append to the lists in caches[l], or put the longer lists back there.",
                 ),
             ),
-            _m(
+            Misconception(
                 "values_not_appended",
                 _step_values_missing,
                 "Did you append the new key, but not the new value?",
@@ -579,7 +579,7 @@ ANSWERS = (
                     "values.append(x @ layer['WV'])",
                 ),
             ),
-            _m(
+            Misconception(
                 "one_cache_for_all",
                 _step(cache=lambda caches, number: caches[0]),
                 "Do all layers share one cache?",
@@ -589,10 +589,10 @@ ANSWERS = (
                     "Use caches[l] in layer l.",
                 ),
             ),
-            _m("tokens_into_every_layer", _step(feed=False), *_FEED),
-            _m("no_residual", _step(residual=False), *_RESIDUAL),
-            _m("first_token_lost", _step(read=_without_first), *_FIRST_LOST),
-            _m(
+            Misconception("tokens_into_every_layer", _step(feed=False), *_FEED),
+            Misconception("no_residual", _step(residual=False), *_RESIDUAL),
+            Misconception("first_token_lost", _step(read=_without_first), *_FIRST_LOST),
+            Misconception(
                 "history_not_read",
                 _step(read=_new_row_alone),
                 "Does the token read only its own new row?",
@@ -602,7 +602,7 @@ ANSWERS = (
                     "Attend to the whole lists, not to k and v alone.",
                 ),
             ),
-            _m(
+            Misconception(
                 "caches_inputs",
                 _step_caches_inputs,
                 "Do you store input rows and project all of them again at each step?",
@@ -625,7 +625,7 @@ ANSWERS = (
         expected=_row_by_row,
         tolerance=ATOL,
         misconceptions=(
-            _m(
+            Misconception(
                 "future_attended",
                 _pass(lambda tokens: np.ones((tokens, tokens))),
                 "Can a row read tokens that come after it?",
@@ -635,7 +635,7 @@ ANSWERS = (
                     "Compute each row from its own prefix.",
                 ),
             ),
-            _m(
+            Misconception(
                 "prefix_unmasked",
                 _recompute_unmasked,
                 "Within a prefix, do old rows read newer ones?",
@@ -645,16 +645,16 @@ ANSWERS = (
                     "In every layer row i attends to rows 0 to i: attend(x @ WQ, keys[: i + 1], values[: i + 1]).",
                 ),
             ),
-            _m(
+            Misconception(
                 "own_token_not_attended",
                 _pass(lambda tokens: np.tri(tokens, k=-1)),
                 *_OWN,
                 _OWN_SOURCE,
             ),
-            _m("first_token_lost", _recompute_first_lost, *_FIRST_LOST),
-            _m("no_residual", _pass(residual=False), *_RESIDUAL),
-            _m("tokens_into_every_layer", _pass(feed=False), *_FEED),
-            _m(
+            Misconception("first_token_lost", _recompute_first_lost, *_FIRST_LOST),
+            Misconception("no_residual", _pass(residual=False), *_RESIDUAL),
+            Misconception("tokens_into_every_layer", _pass(feed=False), *_FEED),
+            Misconception(
                 "last_layer_forgotten",
                 lambda xs, layers: _pass()(xs, layers[:-1]),
                 "Did you leave out the last layer?",
@@ -676,7 +676,7 @@ ANSWERS = (
         exercise=_score_work,
         expected=_counted,
         misconceptions=(
-            _m(
+            Misconception(
                 "last_step_only",
                 _count(lambda n: n * n, lambda n: n),
                 "Did you count the last step alone?",
@@ -686,7 +686,7 @@ ANSWERS = (
                     "Sum t × t, and t, over t from 1 to n.",
                 ),
             ),
-            _m(
+            Misconception(
                 "square_for_sum_of_squares",
                 _count(lambda n: n * n, _sum),
                 "Did you count n × n for the full steps, instead of the sum of all t × t?",
@@ -696,7 +696,7 @@ ANSWERS = (
                     "sum(t * t for t in range(1, n + 1))",
                 ),
             ),
-            _m(
+            Misconception(
                 "sum_for_squares",
                 _count(_sum, _sum),
                 "Did you count one row of scores for a step that recomputes everything?",
@@ -706,7 +706,7 @@ ANSWERS = (
                     "The full step makes t * t scores, the cached one t.",
                 ),
             ),
-            _m(
+            Misconception(
                 "square_for_sum",
                 _count(_squares, lambda n: n * n),
                 "Did you count the cached steps as though each met all n keys?",
@@ -716,7 +716,7 @@ ANSWERS = (
                     "The cached total is the sum of t from 1 to n.",
                 ),
             ),
-            _m(
+            Misconception(
                 "flat_steps",
                 _count(_squares, lambda n: n),
                 "Did you count one score for each cached step?",
@@ -726,7 +726,7 @@ ANSWERS = (
                     "A cached step at length t makes t scores.",
                 ),
             ),
-            _m(
+            Misconception(
                 "cube",
                 _count(lambda n: n**3, lambda n: n * n),
                 "Did you charge every step with the final length?",
@@ -736,7 +736,7 @@ ANSWERS = (
                     "Sum over t, with t in the term.",
                 ),
             ),
-            _m(
+            Misconception(
                 "last_length_missing",
                 _count(lambda n: _squares(n - 1) if n else 0, lambda n: _sum(n - 1) if n else 0),
                 "Is the last length missing?",
@@ -746,7 +746,7 @@ ANSWERS = (
                     "range(1, n + 1)",
                 ),
             ),
-            _m(
+            Misconception(
                 "swapped",
                 _count(_sum, _squares),
                 "Did you return the two numbers in the other order?",
@@ -756,7 +756,7 @@ ANSWERS = (
                     "return full, cached",
                 ),
             ),
-            _m(
+            Misconception(
                 "causal_half",
                 _count(lambda n: n * (n + 1) * (n + 2) // 6, _sum),
                 "Did you count only the scores that the causal mask lets through?",
@@ -766,7 +766,7 @@ ANSWERS = (
                     "A full step at length t makes t * t scores.",
                 ),
             ),
-            _m(
+            Misconception(
                 "float_rounding",
                 _count(lambda n: int(n * (n + 1) * (2 * n + 1) / 6), _sum),
                 "Does a float come between, and round a large sum?",
@@ -788,7 +788,7 @@ ANSWERS = (
         exercise=_reusable_rows,
         expected=_symbolic_rows,
         misconceptions=(
-            _m(
+            Misconception(
                 "all_invalid_after_an_edit",
                 _rows(_all_or_nothing, _all_or_nothing),
                 "Do you throw every row away as soon as one token is edited?",
@@ -798,7 +798,7 @@ ANSWERS = (
                     "Count rows: equal places in layer 0, the common prefix in deeper layers.",
                 ),
             ),
-            _m(
+            Misconception(
                 "suffix_invalidates",
                 _rows(_append_only, _append_only),
                 "Does a longer suffix make your old rows invalid?",
@@ -808,7 +808,7 @@ ANSWERS = (
                     "Compare tokens place by place, not the two lists as a whole.",
                 ),
             ),
-            _m(
+            Misconception(
                 "prefix_in_layer_0",
                 _rows(_prefix, _prefix),
                 "Does layer 0 lose rows behind an edit that it could keep?",
@@ -818,7 +818,7 @@ ANSWERS = (
                     "In layer 0 count all places that hold the same token, also behind an edit.",
                 ),
             ),
-            _m(
+            Misconception(
                 "same_places_everywhere",
                 _rows(_same_places, _same_places),
                 "Do deeper layers keep rows behind an edit, although those rows have read the edited one?",
@@ -828,7 +828,7 @@ ANSWERS = (
                     "From layer 1 on only the common prefix survives.",
                 ),
             ),
-            _m(
+            Misconception(
                 "edited_row_kept",
                 _rows(_same_places, lambda old, new: min(_prefix(old, new) + 1, len(old), len(new))),
                 "Do deeper layers keep the edited row itself?",
@@ -838,7 +838,7 @@ ANSWERS = (
                     "The length of the common prefix, without + 1.",
                 ),
             ),
-            _m(
+            Misconception(
                 "length_only",
                 _rows(lambda old, new: min(len(old), len(new)), lambda old, new: min(len(old), len(new))),
                 "Do you compare lengths, and not tokens?",
@@ -848,7 +848,7 @@ ANSWERS = (
                     "Compare old_tokens[i] with new_tokens[i].",
                 ),
             ),
-            _m(
+            Misconception(
                 "matched_anywhere",
                 _rows(_longest_common, _prefix),
                 "Do you match tokens that have moved to another place?",
@@ -858,7 +858,7 @@ ANSWERS = (
                     "Compare equal places only: old_tokens[i] with new_tokens[i].",
                 ),
             ),
-            _m(
+            Misconception(
                 "known_tokens",
                 _rows(_known_tokens, _prefix),
                 "Do you keep a row for every token that occurred before, wherever it stood?",
@@ -868,7 +868,7 @@ ANSWERS = (
                     "Compare old_tokens[i] with new_tokens[i].",
                 ),
             ),
-            _m(
+            Misconception(
                 "swapped_layers",
                 _rows(_prefix, _same_places),
                 "Did you swap the rule of layer 0 and that of the deeper layers?",
