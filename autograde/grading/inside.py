@@ -1,0 +1,87 @@
+"""What happens in the process that runs a student's code: run the cells, drive the answers, report plain values.
+
+Nothing here decides anything. The student's code can change all of it, and gains nothing: right values are what counts,
+and only the right computation has them.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from importlib import import_module
+from random import Random
+
+from autograde.blame import blame
+from autograde.exercise import Exercise
+from autograde.grading.wire import encode
+from autograde.limits import TimeLimit, time_limit
+from autograde.run import Outcome, collect
+
+MAX_TEXT = 4_000  # characters of one text that is reported
+Report = Callable[[dict], None]
+
+
+def make_shell():
+    """An IPython without kernel, history or pictures: magics and top-level `await` work, displays cost nothing."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    shell.showtraceback = shell.showsyntaxerror = lambda *_, **__: None  # nobody reads what is printed here
+    shell.display_formatter.active_types = ["text/plain"]
+    return shell
+
+
+def reporter(descriptor: int) -> Report:
+    """Writes one JSON object a line."""
+
+    def report(message: dict) -> None:
+        data = (json.dumps(message) + "\n").encode()
+        while data:
+            data = data[os.write(descriptor, data) :]
+
+    return report
+
+
+def run(job: dict, shell, report: Report) -> None:
+    """Run `job["cells"]` in order. A cell that fails does not stop the rest.
+
+    Each cell is {"source"} or, where an answer is to be tried, {"check": its name}.
+    """
+    exercises = {each.name: each for each in import_module(f"autograde.exercises.{job['module']}").EXERCISES}
+    for number, cell in enumerate(job["cells"]):
+        report({"cell": number})
+        if "check" in cell:
+            report(_try(exercises[cell["check"]], shell.user_ns, job["seed"]))
+        elif said := _run_cell(shell, cell["source"], job["cell_seconds"]):
+            report({"error": number, "said": said[:MAX_TEXT]})
+    report({"done": True})
+
+
+def _try(exercise: Exercise, namespace: dict, seed: int) -> dict:
+    if exercise.name not in namespace:
+        return {"missing": exercise.name}
+    outcomes = collect(exercise, namespace[exercise.name], exercise.cases(Random(seed)))
+    return {"exercise": exercise.name, "outcomes": [_as_json(outcome) for outcome in outcomes]}
+
+
+def _as_json(outcome: Outcome) -> dict:
+    return {
+        "value": encode(outcome.value),
+        "note": outcome.note[:MAX_TEXT],
+        "printed": outcome.printed[:MAX_TEXT],
+        "borrowed": outcome.borrowed,
+        "step_notes": [note[:MAX_TEXT] for note in outcome.step_notes],
+    }
+
+
+def _run_cell(shell, source: str, seconds: float) -> str:
+    """What to tell about the error that the cell raised, or "". The limit leaves time for the harder one outside."""
+    try:
+        with time_limit(seconds):
+            result = shell.run_cell(source, store_history=False)
+    except TimeLimit:
+        return f"It was still running after {seconds:g} s."
+    error = result.error_before_exec or result.error_in_exec
+    if error is None:
+        return ""
+    return f"It was still running after {seconds:g} s." if isinstance(error, TimeLimit) else blame(error)

@@ -1,0 +1,201 @@
+"""Start the process that runs submissions, shut in by bubblewrap, and talk to it."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from autograde.grading.limits import Limits
+from autograde.grading.namespaces import SCRATCH
+from autograde.grading.zygote import HEADER
+
+COURSE = "/course"  # where the sandbox sees the part of the project that it may see
+START = "import sys; sys.path.insert(0, {course!r}); from autograde.grading.zygote import main; main()"
+NOBODY = 65534  # whom a sandbox that root starts runs as
+# Of the system: programs, libraries and what the dynamic linker and the fonts need. No accounts, no host names.
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/alternatives")
+SYSTEM += ("/etc/fonts", "/etc/localtime")
+START_SECONDS = 180.0  # to import the libraries
+SPARE_SECONDS = 30.0  # beyond the limits, until the sandbox counts as stuck
+
+
+class SandboxError(Exception):
+    """The sandbox could not be started, or stopped working. The message says what it said last."""
+
+
+def bubblewrap() -> str:
+    """Path of `bwrap`, after a trial. SandboxError says what to do where it does not work."""
+    found = shutil.which("bwrap")
+    if not found:
+        raise SandboxError(
+            "submissions are run inside bubblewrap, which is not installed here; on Debian and Ubuntu: "
+            "apt install bubblewrap. --no-isolation runs them with your own rights instead"
+        )
+    trial = subprocess.run([*_wrapped([], Path("/usr")), "true"], capture_output=True, text=True)
+    if trial.returncode:
+        raise SandboxError(
+            f"bubblewrap does not work here ({trial.stderr.strip()}); on Ubuntu 24.04 and later, user namespaces "
+            "have to be allowed: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+        )
+    return found
+
+
+def _wrapped(python: list[str], course: Path) -> list[str]:
+    """The command line, up to the program, of a sandbox that sees `python`'s folders, `course` and the system."""
+    files: list[str] = []
+    for path in SYSTEM:
+        if os.path.islink(path) and not os.path.isabs(os.readlink(path)):
+            files += ["--symlink", os.readlink(path), path]
+        else:
+            files += ["--ro-bind-try", path, path]
+    for folder in sorted({str(each) for path in python for each in Path(path).parents if each != Path("/")}):
+        files += ["--perms", "0755", "--dir", folder]  # bubblewrap's own default shuts other users out
+    for path in python:
+        files += ["--ro-bind", path, path]
+    files += ["--ro-bind", str(course), COURSE, "--perms", "1777", "--tmpfs", SCRATCH]
+    apart = ["--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
+    for name, value in _environment().items():
+        apart += ["--setenv", name, value]
+    sealed = ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
+    if os.getuid() != 0:
+        return ["bwrap", *apart, *files, *sealed, "--"]
+    # Root's files in /proc/sys are root's in any namespace. So root lays the files out where everybody may look, gives
+    # its rights away, and only then starts the sandbox proper, which sees no more than was laid out.
+    laid_out = ["bwrap", "--die-with-parent", *files, "--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc", "--"]
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
+    everything = ["--ro-bind", "/", "/", "--tmpfs", SCRATCH]
+    return [*laid_out, *become, "bwrap", *apart, *everything, *sealed, "--"]
+
+
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": SCRATCH,
+    "USER": "student",
+    "LANG": "C.UTF-8",
+    "TMPDIR": SCRATCH,
+    "MPLBACKEND": "agg",
+    "PYTHONHASHSEED": "0",
+    # One thread each: there are as many sandboxes as cores, and a pool of threads does not survive a fork.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
+PASSED_ON = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")  # with which this machine's NumPy computes right
+
+
+def _environment() -> dict[str, str]:
+    return ENVIRONMENT | {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+
+
+def _python_folders() -> list[str]:
+    """Where the interpreter and its packages lie."""
+    bases = {sys.base_prefix, sys.base_exec_prefix}
+    folders = bases | {os.path.realpath(each) for each in bases} | {sys.prefix}
+    return sorted(each for each in folders if each != "/usr" and not each.startswith("/usr/"))
+
+
+class Sandbox:
+    """One waiting process. `run` gives it a submission; it starts anew after it was stuck."""
+
+    def __init__(self, course: Path, module: str, imports: list[str], limits: Limits, isolated: bool = True):
+        self._course, self._limits, self._isolated = course, limits, isolated
+        options = {"module": module, "imports": imports, "isolated": isolated, "limits": limits.as_dict()}
+        place = COURSE if isolated else str(course)
+        program = [sys.executable, "-I", "-B", "-c", START.format(course=place), json.dumps(options)]
+        self._command = [*_wrapped(_python_folders(), course), *program] if isolated else program
+        self._process: subprocess.Popen | None = None
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the sandbox)
+
+    def run(self, job: dict) -> dict:
+        """What the zygote answers to `job`. SandboxError when it could not be started or gave no answer."""
+        try:
+            if self._process is None:
+                self._start()
+            return self._ask(job, self._limits.notebook_seconds + SPARE_SECONDS)
+        except (OSError, ValueError) as error:
+            self.close()
+            raise SandboxError(f"the sandbox stopped ({error}); {self._last_words()}") from error
+
+    def _start(self) -> None:
+        environment = _environment()
+        if not self._isolated:
+            environment |= {"HOME": str(self._course), "TMPDIR": tempfile.gettempdir()}
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env=environment | {"PATH": os.environ.get("PATH", os.defpath)},
+            start_new_session=True,  # Ctrl-C ends the grader in order, not the sandbox under it
+        )
+        with self._deadline(START_SECONDS):
+            self._receive()
+
+    def _ask(self, job: dict, seconds: float) -> dict:
+        data = json.dumps(job).encode()
+        with self._deadline(seconds):
+            self._process.stdin.write(HEADER.pack(len(data)) + data)
+            self._process.stdin.flush()
+            return self._receive()
+
+    def _deadline(self, seconds: float) -> "_Deadline":
+        return _Deadline(self._process, seconds)
+
+    def _receive(self) -> dict:
+        header = self._process.stdout.read(HEADER.size)
+        if len(header) < HEADER.size:
+            raise ValueError("it ended")
+        (size,) = HEADER.unpack(header)
+        data = self._process.stdout.read(size)
+        if len(data) < size:
+            raise ValueError("it ended in the middle of an answer")
+        return json.loads(data)
+
+    def _last_words(self) -> str:
+        self._log.seek(0)
+        said = self._log.read()[-2_000:].decode(errors="replace").strip()
+        return f"it said last: {said}" if said else "it said nothing"
+
+    def close(self) -> None:
+        """End the process and everything in it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.stdin.close()
+        _end(process)
+        process.stdout.close()
+        process.wait()
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        self._log.close()
+
+
+def _end(process: subprocess.Popen) -> None:
+    # The outermost bubblewrap ends its namespace, and with it every process inside, when it dies.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+class _Deadline:
+    """Ends the process if the block takes longer than `seconds`, so that a read from it returns."""
+
+    def __init__(self, process: subprocess.Popen, seconds: float):
+        self._timer = threading.Timer(seconds, _end, [process])
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
