@@ -11,14 +11,13 @@ import textwrap
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from random import Random
 from types import CodeType, FunctionType
 
 from autograde import progress
 from autograde.course import lesson_of
 from autograde.exercise import Answer, Verdict
 from autograde.feedback import WIDTH, render
-from autograde.judge import judge
+from autograde.judge import Trial
 from autograde.run import collect
 
 MAX_LINES = 20  # of a learner's prints
@@ -50,8 +49,8 @@ def answer_of(name: str) -> Answer:
 
 def examine(answer: Answer, points: int, candidate: object, seed: int) -> Verdict:
     """Try `candidate` on the cases that `seed` gives and judge what came back."""
-    cases = answer.exercise.cases(Random(seed))
-    return judge(answer, points, cases, collect(answer.exercise, candidate, cases), seed)
+    trial = Trial(answer, points, seed)
+    return trial.judge(collect(answer.exercise, candidate, trial.cases))
 
 
 def check(name: str) -> None:

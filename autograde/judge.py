@@ -1,6 +1,8 @@
 """Decide from plain values alone: right or wrong, and which known mistake explains all of them."""
 
 from dataclasses import replace
+from functools import cached_property
+from random import Random
 
 from autograde.difference import difference
 from autograde.exercise import Answer, Case, Misconception, Verdict
@@ -8,34 +10,61 @@ from autograde.run import Outcome, collect
 from autograde.values import Raised, same, show
 
 
-def judge(answer: Answer, points: int, cases: list[Case], outcomes: list[Outcome], seed: int) -> Verdict:
-    """The verdict on `outcomes`, one per case. Nothing that the learner's code printed or raised is believed."""
-    printed = "".join(outcome.printed for outcome in outcomes)
-    verdict = Verdict(answer.exercise.name, "right", points, len(cases), seed, printed=printed)
-    if outcomes[0].unwritten:
-        return replace(verdict, status="not done")
-    expected = [answer.expected(case) for case in cases]
-    checked = map(accepted, [answer] * len(cases), cases, [each.value for each in outcomes], expected)
-    failed = next((i for i, right in enumerate(checked) if not right), None)
-    borrowed = next((outcome.borrowed for outcome in outcomes if outcome.borrowed), "")
-    if failed is None:
-        return replace(verdict, status="borrowed", note=borrowed) if borrowed else verdict
-    case, outcome = cases[failed], outcomes[failed]
-    verdict = replace(verdict, printed="".join(each.printed for each in outcomes[: failed + 1]))
-    if outcome.unwritten:
-        done = f"{failed} of {len(cases)} cases are right; the next one meets a method that is not written."
-        return replace(verdict, status="not done", note=done)
-    known = diagnose(answer, cases, [each.value for each in outcomes])
-    return replace(
-        verdict,
-        status="wrong",
-        case_number=failed + 1,
-        case_label=case.label,
-        misconception=known.name if known else "",
-        diagnosis=known.diagnosis if known else "",
-        source=known.source if known else "",
-        **(_steps if "steps" in case.inputs else _values)(answer, case, outcome, expected[failed]),
-    )
+class Trial:
+    """One exercise on the cases of one seed: what is right there and what each known mistake gives.
+
+    Computed when it is first asked for, and once, for however many answers are judged.
+    """
+
+    def __init__(self, answer: Answer, points: int, seed: int, cases: list[Case] | None = None):
+        self.answer, self.points, self.seed = answer, points, seed
+        self.cases = answer.exercise.cases(Random(seed)) if cases is None else cases
+        self._mistakes: dict[str, list[object]] = {}
+
+    @cached_property
+    def expected(self) -> list[object]:
+        return [self.answer.expected(case) for case in self.cases]
+
+    def _mistake(self, known: Misconception) -> list[object]:
+        if known.name not in self._mistakes:
+            self._mistakes[known.name] = trace(self.answer, known.wrong, self.cases)
+        return self._mistakes[known.name]
+
+    def judge(self, outcomes: list[Outcome]) -> Verdict:
+        """The verdict on `outcomes`, one per case. Nothing that the learner's code printed or raised is believed."""
+        answer, cases = self.answer, self.cases
+        printed = "".join(outcome.printed for outcome in outcomes)
+        verdict = Verdict(answer.exercise.name, "right", self.points, len(cases), self.seed, printed=printed)
+        if outcomes[0].unwritten:
+            return replace(verdict, status="not done")
+        checked = map(accepted, [answer] * len(cases), cases, [each.value for each in outcomes], self.expected)
+        failed = next((i for i, right in enumerate(checked) if not right), None)
+        borrowed = next((outcome.borrowed for outcome in outcomes if outcome.borrowed), "")
+        if failed is None:
+            return replace(verdict, status="borrowed", note=borrowed) if borrowed else verdict
+        case, outcome = cases[failed], outcomes[failed]
+        verdict = replace(verdict, printed="".join(each.printed for each in outcomes[: failed + 1]))
+        if outcome.unwritten:
+            done = f"{failed} of {len(cases)} cases are right; the next one meets a method that is not written."
+            return replace(verdict, status="not done", note=done)
+        known = self._diagnose([each.value for each in outcomes])
+        return replace(
+            verdict,
+            status="wrong",
+            case_number=failed + 1,
+            case_label=case.label,
+            misconception=known.name if known else "",
+            diagnosis=known.diagnosis if known else "",
+            source=known.source if known else "",
+            **(_steps if "steps" in case.inputs else _values)(answer, case, outcome, self.expected[failed]),
+        )
+
+    def _diagnose(self, values: list[object]) -> Misconception | None:
+        """The known mistake whose values on *all* cases are these. One that nobody named gets no diagnosis."""
+        for known in self.answer.misconceptions:
+            if same(values, self._mistake(known), self.answer.tolerance):
+                return known
+        return None
 
 
 def _values(answer: Answer, case: Case, outcome: Outcome, expected: object) -> dict[str, object]:
@@ -97,11 +126,3 @@ def accepted(answer: Answer, case: Case, value: object, expected: object) -> boo
 def trace(answer: Answer, candidate: object, cases: list[Case]) -> list[object]:
     """The plain values that `candidate`, an answer of our own, gives on the cases."""
     return [outcome.value for outcome in collect(answer.exercise, candidate, cases, watch=False)]
-
-
-def diagnose(answer: Answer, cases: list[Case], values: list[object]) -> Misconception | None:
-    """The known mistake whose values on *all* cases are these. A mistake that nobody named gets no diagnosis."""
-    for known in answer.misconceptions:
-        if same(values, trace(answer, known.wrong, cases), answer.tolerance):
-            return known
-    return None

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from autograde.exercise import Case, Verdict
-from autograde.judge import _step, judge
+from autograde.judge import Trial, _step
 from autograde.mutants import rows_of
 from autograde.run import Outcome, collect
 from tests.fixtures.bounded_log import (
@@ -20,8 +20,8 @@ from tests.fixtures.bounded_log import (
 
 
 def verdict_on(candidate, seed=1):
-    cases = ANSWER.exercise.cases(Random(seed))
-    return judge(ANSWER, 3, cases, collect(ANSWER.exercise, candidate, cases), seed)
+    trial = Trial(ANSWER, 3, seed)
+    return trial.judge(collect(ANSWER.exercise, candidate, trial.cases))
 
 
 @pytest.mark.parametrize("candidate", [Right, ByTuple])
@@ -92,7 +92,7 @@ def test_an_unwritten_class_is_not_done():
 def test_what_code_printed_decides_nothing():
     cases = ANSWER.exercise.cases(Random(1))
     loud = [Outcome(value=None, printed="✓ BoundedLog · 3 cases · 3 points") for _ in cases]
-    assert judge(ANSWER, 3, cases, loud, 1).status == "wrong"
+    assert Trial(ANSWER, 3, 1, cases).judge(loud).status == "wrong"
 
 
 def test_none_and_a_float_for_an_int_are_explained():
@@ -100,8 +100,8 @@ def test_none_and_a_float_for_an_int_are_explained():
 
     answer = answer_of("kv_elements")
     case = [Case("", {"num_layers": 3, "batch": 4, "tokens": 5, "num_kv_heads": 6, "head_dim": 7})]
-    assert "None" in judge(answer, 2, case, [Outcome(None)], 1).note
-    assert "int was wanted" in judge(answer, 2, case, [Outcome(5040.0)], 1).note
+    assert "None" in Trial(answer, 2, 1, case).judge([Outcome(None)]).note
+    assert "int was wanted" in Trial(answer, 2, 1, case).judge([Outcome(5040.0)]).note
 
 
 def test_a_verdict_survives_its_own_dict():

@@ -4,11 +4,13 @@ Nothing here decides anything. The student's code can change all of it, and gain
 and only the right computation has them.
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
 from importlib import import_module
 from random import Random
+from typing import NoReturn
 
 from autograde.blame import blame
 from autograde.exercise import Exercise
@@ -31,6 +33,18 @@ def make_shell():
     return shell
 
 
+def warm(module: str, sources: list[str]) -> None:
+    """Run the lesson's own locked cells once, so that a submission finds imported what they import, lazily or not.
+
+    Every submission runs them again for itself; what they define here is thrown away.
+    """
+    import_module(f"autograde.exercises.{module}")
+    namespace = {"__name__": "__main__"}
+    for source in sources:
+        with contextlib.suppress(Exception):  # a cell that builds on an answer finds none
+            exec(compile(source, "<lesson>", "exec"), namespace)
+
+
 def reporter(descriptor: int) -> Report:
     """Writes one JSON object a line."""
 
@@ -51,17 +65,32 @@ def run(job: dict, shell, report: Report) -> None:
     for number, cell in enumerate(job["cells"]):
         report({"cell": number})
         if "check" in cell:
-            report(_try(exercises[cell["check"]], shell.user_ns, job["seed"]))
+            report(_try(exercises[cell["check"]], shell.user_ns, job["seed"], job["watch"]))
         elif said := _run_cell(shell, cell["source"], job["cell_seconds"]):
             report({"error": number, "said": said[:MAX_TEXT]})
     report({"done": True})
 
 
-def _try(exercise: Exercise, namespace: dict, seed: int) -> dict:
+def _try(exercise: Exercise, namespace: dict, seed: int, watch: bool) -> dict:
     if exercise.name not in namespace:
         return {"missing": exercise.name}
-    outcomes = collect(exercise, namespace[exercise.name], exercise.cases(Random(seed)))
-    return {"exercise": exercise.name, "outcomes": [_as_json(outcome) for outcome in outcomes]}
+    _refused.clear()
+    outcomes = collect(exercise, namespace[exercise.name], exercise.cases(Random(seed)), watch)
+    borrowed = [outcome.borrowed for outcome in outcomes if outcome.borrowed] or _refused
+    return {
+        "exercise": exercise.name,
+        "outcomes": [_as_json(outcome) for outcome in outcomes],
+        "borrowed": borrowed[0] if borrowed else "",
+    }
+
+
+_refused: list[str] = []
+
+
+def refuse(name: str) -> NoReturn:
+    """What a library function does here that would answer for the student."""
+    _refused.append(name)
+    raise RuntimeError(f"{name} does not answer here")
 
 
 def _as_json(outcome: Outcome) -> dict:
@@ -69,7 +98,6 @@ def _as_json(outcome: Outcome) -> dict:
         "value": encode(outcome.value),
         "note": outcome.note[:MAX_TEXT],
         "printed": outcome.printed[:MAX_TEXT],
-        "borrowed": outcome.borrowed,
         "step_notes": [note[:MAX_TEXT] for note in outcome.step_notes],
     }
 

@@ -104,9 +104,9 @@ def _python_folders() -> list[str]:
 class Sandbox:
     """One waiting process. `run` gives it a submission; it starts anew after it was stuck."""
 
-    def __init__(self, course: Path, module: str, imports: list[str], limits: Limits, isolated: bool = True):
+    def __init__(self, course: Path, module: str, warm: list[str], limits: Limits, isolated: bool = True):
         self._course, self._limits, self._isolated = course, limits, isolated
-        options = {"module": module, "imports": imports, "isolated": isolated, "limits": limits.as_dict()}
+        options = {"module": module, "warm": warm, "isolated": isolated, "limits": limits.as_dict()}
         place = COURSE if isolated else str(course)
         program = [sys.executable, "-I", "-B", "-c", START.format(course=place), json.dumps(options)]
         self._command = [*_wrapped(_python_folders(), course), *program] if isolated else program

@@ -10,7 +10,7 @@ from autograde.course import ROOT, Lesson
 # Modules of autograde that drive answers. The answers, the judge and the grader itself stay outside.
 DRIVING = ("__init__", "blame", "course", "exercise", "limits", "run", "values")
 INSIDE = ("__init__", "inside", "limits", "namespaces", "wire", "zygote")
-REFUSAL = "raise NotImplementedError('the library does not answer this here')"
+REFUSAL = "from autograde.grading.inside import refuse; refuse({name!r})"
 
 
 def build(lesson: Lesson, target: Path, library_answers: bool, root: Path = ROOT) -> None:
@@ -34,7 +34,8 @@ def build(lesson: Lesson, target: Path, library_answers: bool, root: Path = ROOT
     if not library_answers:
         for file, functions in _library(lesson).items():
             path = target / file
-            path.write_text(without(path.read_text(encoding="utf-8"), functions), encoding="utf-8")
+            module = file.removesuffix(".py").replace("/", ".")
+            path.write_text(without(path.read_text(encoding="utf-8"), module, functions), encoding="utf-8")
 
 
 def _library(lesson: Lesson) -> dict[str, set[str]]:
@@ -47,8 +48,8 @@ def _library(lesson: Lesson) -> dict[str, set[str]]:
     return found
 
 
-def without(source: str, functions: set[str]) -> str:
-    """`source`, in which the named functions refuse to work. ValueError names what is not there."""
+def without(source: str, module: str, functions: set[str]) -> str:
+    """`source` of `module`, in which the named functions refuse to work. ValueError names what is not there."""
     lines = source.splitlines()
     missing = set(functions)
     for name, node in _functions(ast.parse(source)):
@@ -56,7 +57,7 @@ def without(source: str, functions: set[str]) -> str:
             missing.discard(name)
             body = node.body[0]
             lines[body.lineno - 1 : node.end_lineno] = [
-                " " * body.col_offset + REFUSAL,
+                " " * body.col_offset + REFUSAL.format(name=f"{module}.{name}"),
                 *[""] * (node.end_lineno - body.lineno),
             ]
     if missing:

@@ -1,13 +1,12 @@
 """The process that waits in the sandbox with every library imported, and forks one child per submission.
 
-It is given {"module": …, "imports": […], "isolated": true, "limits": {…}} as its one argument. Jobs come on standard
-input and answers go to standard output, each as four bytes of length and that many of JSON. It never runs a student's
-code itself: the grandchild that does cannot see it, signal it or write where it reads.
+It is given {"module": …, "warm": […], "isolated": true, "limits": {…}} as its one argument. Jobs come on standard input
+and answers go to standard output, each as four bytes of length and that many of JSON. It never runs a student's code
+itself: the grandchild that does cannot see it, signal it or write where it reads.
 """
 
 import contextlib
 import gc
-import importlib
 import json
 import os
 import resource
@@ -33,9 +32,7 @@ def main() -> None:
     # Standard output is for answers alone; whatever a library prints while it is imported goes to the log.
     answers = os.dup(1)
     os.dup2(2, 1)
-    for name in (f"autograde.exercises.{options['module']}", *options["imports"]):
-        with contextlib.suppress(Exception):  # a lesson may try an import that need not succeed
-            importlib.import_module(name)
+    inside.warm(options["module"], options["warm"])
     shell = inside.make_shell()
     gc.collect()
     gc.freeze()  # so that a child's collector does not touch, and thereby copy, what is imported
