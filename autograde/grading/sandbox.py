@@ -4,12 +4,13 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
+
+import psutil
 
 from autograde.grading.limits import Limits
 from autograde.grading.namespaces import SCRATCH
@@ -168,8 +169,9 @@ class Sandbox:
         process, self._process = self._process, None
         if process is None:
             return
-        process.stdin.close()
         _end(process)
+        with contextlib.suppress(OSError):  # what was still to be written reaches nobody
+            process.stdin.close()
         process.stdout.close()
         process.wait()
 
@@ -182,9 +184,12 @@ class Sandbox:
 
 
 def _end(process: subprocess.Popen) -> None:
-    # The outermost bubblewrap ends its namespace, and with it every process inside, when it dies.
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    """Kill the process and all under it. Bubblewrap's own promise to die with its parent ends where rights change."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        top = psutil.Process(process.pid)
+        for each in [*top.children(recursive=True), top]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
 
 
 class _Deadline:

@@ -75,10 +75,10 @@ def _content(path: Path) -> bytes:
     except OSError as error:
         what = "is a link; links are not followed" if path.is_symlink() else f"cannot be read: {error.strerror}"
         raise Unreadable(f"{path.name} {what}.") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Unreadable(f"{path.name} is no file.")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable(f"{path.name} is no file.")
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise Unreadable(f"{path.name} is larger than {MAX_BYTES // 2**20} MiB.")
