@@ -1,0 +1,34 @@
+"""What nbgrader's configuration says about recording: which gradebook, which course, which late rule."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.apps import NbGrader
+from nbgrader.plugins import BasePlugin, LateSubmissionPlugin
+from nbgrader.preprocessors import AssignLatePenalties
+
+
+@dataclass(frozen=True)
+class Settings:
+    db_url: str  # any SQLAlchemy URL
+    course_id: str
+    late: BasePlugin  # its `late_submission_penalty(student, score, seconds late)` gives points, or None
+
+
+def read(root: Path) -> Settings:
+    """The settings that nbgrader itself would use in the course folder `root`: its own files and the user's."""
+    path = list(sys.path)
+    try:
+        app = NbGrader()
+        app.initialize([], root=str(root))
+    finally:
+        sys.path[:] = path  # nbgrader puts the working folder first, where any file could shadow a module
+    step = AssignLatePenalties(parent=app)
+    step.init_plugin()
+    return Settings(app.coursedir.db_url, app.coursedir.course_id, step.plugin_inst)
+
+
+def plain(db_url: str, course_id: str = "kv-cache") -> Settings:
+    """Settings without a configuration file: nbgrader's default late rule, which takes nothing off."""
+    return Settings(db_url, course_id, LateSubmissionPlugin())
