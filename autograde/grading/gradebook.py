@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import nbgrader.dbutil
 from alembic.migration import MigrationContext
@@ -12,8 +13,8 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import scoped_session, sessionmaker
 
 
-def open_gradebook(db_url: str, course_id: str) -> Gradebook:
-    """The gradebook at `db_url`, made if it is not there.
+def open_gradebook(db_url: str, course_id: str, make: bool = True) -> Gradebook:
+    """The gradebook at `db_url`, made if it is not there and `make` allows it.
 
     ValueError if `db_url` is no database that can be used, or one of another version of nbgrader.
     """
@@ -21,6 +22,8 @@ def open_gradebook(db_url: str, course_id: str) -> Gradebook:
         url = make_url(db_url)
     except ArgumentError:
         raise ValueError(f"{db_url!r} is no database URL, such as sqlite:////home/me/course/gradebook.db") from None
+    if not make and url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+        raise ValueError(f"there is no gradebook {url} yet; `autograde grade` makes it")
     try:
         engine = create_engine(url)
         _explicit_transactions(engine)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 from nbgrader import utils
-from nbgrader.api import MissingEntry, SubmittedNotebook
+from nbgrader.api import SubmittedNotebook
 from nbgrader.preprocessors import SaveCells
 
 from autograde.course import Lesson

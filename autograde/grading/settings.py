@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nbgrader.apps import NbGrader
-from nbgrader.plugins import BasePlugin, LateSubmissionPlugin
+from nbgrader.plugins import BasePlugin
 from nbgrader.preprocessors import AssignLatePenalties
 
 
@@ -27,8 +27,3 @@ def read(root: Path) -> Settings:
     step = AssignLatePenalties(parent=app)
     step.init_plugin()
     return Settings(app.coursedir.db_url, app.coursedir.course_id, step.plugin_inst)
-
-
-def plain(db_url: str, course_id: str = "kv-cache") -> Settings:
-    """Settings without a configuration file: nbgrader's default late rule, which takes nothing off."""
-    return Settings(db_url, course_id, LateSubmissionPlugin())
