@@ -75,8 +75,11 @@ def _scores(book: Gradebook, assignment: Assignment) -> dict[str, Score]:
 
 def _cell(value: object) -> object:
     """`value` as a spreadsheet may hold it: a text that it would take for a formula gets an apostrophe in front."""
-    is_formula = isinstance(value, str) and len(value) > 1 and value[0] in "=+-@\t\r"
-    return f"'{value}" if is_formula else value
+    if not isinstance(value, str):
+        return value
+    line = " ".join(value.splitlines())
+    start = line.lstrip()
+    return f"'{line}" if len(start) > 1 and start[0] in "=+-@" else line
 
 
 def _csv(lessons: list[Lesson], students: list[Student]) -> Rows:

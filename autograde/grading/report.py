@@ -2,7 +2,6 @@
 
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 import nbformat
@@ -73,8 +72,8 @@ def shown(text: str) -> str:
 
 def _own_places() -> list[str]:
     """Folders whose names tell about the grader's machine, the longest first."""
-    places = {str(course.ROOT), sys.prefix, sys.base_prefix, str(Path.home()), tempfile.gettempdir()}
-    return sorted((place for place in places if len(place) > len("/usr")), key=len, reverse=True)
+    places = {str(course.ROOT), sys.prefix, sys.base_prefix, str(Path.home())} - {"/", "/usr"}
+    return sorted(places, key=len, reverse=True)
 
 
 def _page():
