@@ -1,7 +1,9 @@
 """The gradebook: the rows that stock nbgrader writes, whole or not at all, on SQLite and on PostgreSQL."""
 
+import contextlib
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,6 +16,7 @@ from sqlalchemy import create_engine, inspect, text
 
 from autograde.course import ROOT, lesson
 from autograde.grading import record
+from autograde.grading.gradebook import open_gradebook, transaction
 from autograde.grading.record import Recorder, untouched
 from autograde.grading.result import CUT_SHORT, FAILED, UNREADABLE
 from tests import postgresql
@@ -205,6 +208,18 @@ def test_an_error_in_the_middle_leaves_the_old_rows(url, monkeypatch):
     assert sum(grades(url, "auto_score")["new"].values()) == LESSON.points
 
 
+def test_no_other_writer_gets_in_between_reading_and_writing(tmp_path):
+    url = f"sqlite:///{tmp_path / 'gradebook.db'}"
+    open_book(url).__exit__()
+    book = open_gradebook(url, "kv-cache")
+    with transaction(book):
+        book.find_assignment(LESSON.slug)
+        other = sqlite3.connect(tmp_path / "gradebook.db", timeout=0)
+        with contextlib.closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+    book.close()
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -287,7 +302,7 @@ def test_a_question_that_a_person_marks_waits_for_that_person(tmp_path, url):
 def test_lateness_is_judged_by_nbgraders_rule_from_the_time_that_was_given(url, late, received, extension, penalty):
     three = {"kv_bytes", "as_units", "max_tokens"}
     with open_book(url, late) as book:
-        book.record(result(LESSON, "ada", three))
+        book.record(result(LESSON, "ada", set()))
         with Gradebook(url) as gradebook:
             gradebook.update_or_create_assignment(LESSON.slug, duedate=DUE)
             gradebook.find_submission(LESSON.slug, "ada").extension = extension
@@ -299,6 +314,16 @@ def test_lateness_is_judged_by_nbgraders_rule_from_the_time_that_was_given(url, 
         submission = gradebook.find_submission(LESSON.slug, "ada")
         assert submission.timestamp == received
         assert submission.notebooks[0].late_submission_penalty == penalty
+
+
+def test_an_extension_of_no_due_date_is_no_lateness(url):
+    with open_book(url, "zero") as book:
+        book.record(result(LESSON, "ada", ALL))
+        with Gradebook(url) as gradebook:
+            gradebook.find_submission(LESSON.slug, "ada").extension = timedelta(hours=1)
+            gradebook.db.commit()
+        book.record(result(LESSON, "ada", ALL), DUE.replace(tzinfo=UTC))
+    assert dict(rows(url)["submitted_notebook"][0])["late_submission_penalty"] is None
 
 
 def test_a_time_that_was_given_once_goes_when_none_is_given(url):
@@ -316,6 +341,7 @@ def test_a_time_that_was_given_once_goes_when_none_is_given(url):
 CHILD = """
 import sys
 from autograde.course import lesson
+from autograde.grading.gradebook import open_gradebook, transaction
 from autograde.grading.record import Recorder
 from tests.gradebooks import result, settings
 

@@ -26,15 +26,14 @@ def open_gradebook(db_url: str, course_id: str, make: bool = True) -> Gradebook:
         raise ValueError(f"there is no gradebook {url} yet; `autograde grade` makes it")
     try:
         engine = create_engine(url)
-        _explicit_transactions(engine)
+        _begin_as_writer(engine)
         _make_tables(engine)
         engine.dispose()
         book = Gradebook(db_url, course_id)
     except (ImportError, SQLAlchemyError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"the gradebook {url} cannot be used: {reason}") from None  # `url` hides its password
-    _explicit_transactions(book.engine)
-    book.engine.dispose()  # the connections that were opened before the rule above
+    _begin_as_writer(book.engine)
     return book
 
 
@@ -42,11 +41,12 @@ def open_gradebook(db_url: str, course_id: str, make: bool = True) -> Gradebook:
 def transaction(book: Gradebook) -> Iterator[Gradebook]:
     """What is done with `book` meanwhile is kept whole when the block ends, or not at all.
 
-    nbgrader commits in each of its calls. Here those commits only close a savepoint of the one transaction.
+    nbgrader commits in each of its calls. Here those commits send the changes to the database, which keeps them only
+    when the one transaction around them ends.
     """
     outside = book.db
     with book.engine.begin() as connection:
-        mode = {"join_transaction_mode": "create_savepoint", "expire_on_commit": False, "autoflush": False}
+        mode = {"join_transaction_mode": "rollback_only", "expire_on_commit": False, "autoflush": False}
         book.db = scoped_session(sessionmaker(bind=connection, **mode))
         try:
             yield book
@@ -71,18 +71,10 @@ def _make_tables(engine: Engine) -> None:
         raise ValueError(f"the gradebook {engine.url} is of another version of nbgrader; run `nbgrader db upgrade`")
 
 
-def _explicit_transactions(engine: Engine) -> None:
-    """Python's sqlite3 begins a transaction late, at the first change. Begin it at once, as a writer.
+def _begin_as_writer(engine: Engine) -> None:
+    """Let a transaction in SQLite take its turn as a writer when it begins, not at its first change.
 
-    A reader that turned writer later could be refused when the form grader wrote meanwhile; a writer waits its turn.
+    A reader that turned writer later would be refused at once when the form grader had begun to write meanwhile.
     """
-    if engine.dialect.name != "sqlite":
-        return
-
-    @event.listens_for(engine, "connect")
-    def _leave_it_to_us(connection, _) -> None:
-        connection.isolation_level = None
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
