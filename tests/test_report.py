@@ -145,7 +145,13 @@ def test_control_characters_and_colours_are_taken_out():
 def test_a_value_of_megabytes_is_cut():
     made = graded()
     verdicts = tuple(replace(each, printed="x" * 5_000_000) for each in made.verdicts)
-    assert len(report.render(replace(made, verdicts=verdicts))) < 100_000
+    page = report.render(replace(made, verdicts=verdicts))
+    assert "the rest is left out" in page and len(page) < 100_000
+
+
+def test_a_notebook_full_of_errors_is_cut():
+    cell = v4.new_code_cell("x", outputs=[error("NameError", "x")] * 10_000)
+    assert len(report.raised(v4.new_notebook(cells=[cell]))) == report.MAX_RAISED
 
 
 def test_a_run_without_isolation_says_so_first():

@@ -15,6 +15,7 @@ from autograde.grading.result import Result
 from autograde.workspace import write_atomically
 
 MAX_TEXT = 6000  # characters of one value or print; what a page shows more of, nobody reads
+MAX_RAISED = 50  # cells that raised
 
 STATUS = {
     outcome.GRADED: "",
@@ -51,14 +52,14 @@ def render(result: Result, notebook: nbformat.NotebookNode | None = None) -> str
 
 
 def raised(notebook: nbformat.NotebookNode) -> list[tuple[int, str, str]]:
-    """(cell number from 1, error type, message) of each cell that raised; checks, which raise on purpose, left out."""
+    """(cell number from 1, error type, message) of the cells that raised, without checks, which raise on purpose."""
     found = []
     for number, cell in enumerate(notebook.cells, start=1):
         if cell.metadata.get("nbgrader", {}).get("grade"):
             continue
         errors = [output for output in cell.get("outputs", []) if output.output_type == "error"]
         found += [(number, str(error.get("ename", "")), str(error.get("evalue", ""))) for error in errors]
-    return found
+    return found[:MAX_RAISED]
 
 
 def shown(text: str) -> str:
@@ -67,7 +68,7 @@ def shown(text: str) -> str:
     for place in _own_places():
         text = text.replace(place, "…")
     text = re.sub(r"[^\n\t\x20-\x7e\xa0-\U0010ffff]", "�", text)
-    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}\n… {len(text) - MAX_TEXT} more characters, or more"
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}\n… the rest is left out"
 
 
 def _own_places() -> list[str]:
