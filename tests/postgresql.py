@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -54,8 +53,10 @@ def server() -> Iterator[str]:
 
 def _unprivileged(folder: Path) -> dict[str, object]:
     """Arguments that run a program as somebody who may own `folder`: these programs refuse root."""
-    if os.geteuid() != 0:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return {}
+    import pwd  # not on Windows
+
     names = {each.pw_name for each in pwd.getpwall()}
     user = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
     os.chown(folder, user.pw_uid, user.pw_gid)

@@ -45,6 +45,12 @@ def test_a_database_and_a_late_rule_of_the_instructors_are_taken(course):
     assert found.late.late_submission_penalty("ada", 7.0, 60.0) == 3.5
 
 
+def test_nbgraders_own_late_rule_is_configured_as_for_nbgrader(course):
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write("c.LateSubmissionPlugin.penalty_method = 'zero'\n")
+    assert read(course).late.late_submission_penalty("ada", 7.0, 60.0) == 7.0
+
+
 def test_reading_leaves_the_import_path_alone(course):
     before = list(sys.path)
     read(course)

@@ -97,7 +97,7 @@ def _csv(lessons: list[Lesson], students: list[Student]) -> Rows:
 
 
 def _canvas(lessons: list[Lesson], students: list[Student]) -> Rows:
-    """Canvas finds a student by ID, then SIS ID, then login, and an assignment by its title. An empty cell keeps."""
+    """Canvas finds a student by ID, then SIS ID, then login, and an assignment by its title."""
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(lesson.assignment.name for lesson in lessons)]
     yield ["    Points Possible", *[""] * 4, *(_number(lesson.assignment.max_score) for lesson in lessons)]
     for each in students:
