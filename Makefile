@@ -16,6 +16,6 @@ test:
 
 release: ; @$(PYTHON) bootstrap.py && $(PY) -m autograde release
 
-grade: ; @$(PYTHON) bootstrap.py && $(PY) -m nbgrader autograde $(LESSON)
+grade: ; @$(PYTHON) bootstrap.py && $(PY) -m autograde grade $(LESSON) $(GRADE_ARGS)
 
 bench: ; @$(PYTHON) bootstrap.py && $(PY) -m tests.bench

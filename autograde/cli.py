@@ -12,14 +12,16 @@ from rich.console import Console
 from rich.table import Table
 
 from autograde import course, progress, workspace
+from autograde.grading.cli import app as grading
 
 app = typer.Typer(
-    help="The KV cache course: work on lessons, check them, and (for contributors) release and verify them.",
+    help="The KV cache course: work on lessons, check them, grade submissions, and (for contributors) release lessons.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(grading)
 console = Console(highlight=False)
 
 LESSON = "A lesson, by folder name (02_byte_formula) or number (02)"

@@ -38,11 +38,8 @@ def _not_done(verdict: Verdict) -> list[str]:
 
 def _borrowed(verdict: Verdict) -> list[str]:
     return [
-        f"○ {BOLD}{verdict.exercise}{OFF} · right, but not yours",
-        *_wrapped(
-            f"The values are right because the library's own {verdict.note} computed them. "
-            "The points are for writing it yourself."
-        ),
+        f"○ {BOLD}{verdict.exercise}{OFF} · not your own",
+        *_wrapped(f"It calls the library's own {verdict.note}. The points are for writing it yourself."),
     ]
 
 

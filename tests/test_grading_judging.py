@@ -123,6 +123,13 @@ def test_an_answer_cell_that_stopped_says_so_where_its_verdict_is():
     assert found["kv_elements"].note == ""
 
 
+def test_a_notebook_full_of_errors_is_told_in_short():
+    steps = [Step("x", place=f"your own cell {number}", own=True) for number in range(3_000)]
+    lines = [json.dumps({"error": number, "said": "x" * 4_000}) for number in range(3_000)]
+    _, _, flags = JUDGE.judge(steps, "done", "\n".join(lines))
+    assert len(repr(flags)) < 30_000 and "So did 2980 more" in flags[-1].text
+
+
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3)

@@ -1,4 +1,4 @@
-"""Stock nbgrader: four learners' notebooks of lesson 02 go from submission to scores and feedback."""
+"""Stock nbgrader: seven notebooks of lesson 02 go from submission to scores and feedback."""
 
 import csv
 import re
@@ -9,8 +9,10 @@ import sys
 import nbformat
 import pytest
 from nbgrader.validator import Validator
+from sqlalchemy import create_engine, text
 
 from autograde.course import ROOT, lesson
+from tests.bubblewrap import needs_bubblewrap
 from tests.notebooks import by_grade_id, filled, read, solutions
 
 LESSON = lesson("02_byte_formula")
@@ -77,6 +79,35 @@ def max_tokens(budget_bytes, card, bits_per_element):
 }
 
 
+def handed_in():
+    """Notebooks as they come, by student."""
+    right = solutions(LESSON)
+    half = right["kv_elements"].replace("return 2 * num_layers", "return num_layers")
+    deleted = filled(LESSON, right)
+    deleted.cells = [
+        cell for cell in deleted.cells if cell.metadata.get("nbgrader", {}).get("grade_id") != "check_kv_bytes"
+    ]
+    altered = filled(LESSON, right)
+    by_grade_id(altered)["worked_shape"].source = "print('something else')"
+    by_grade_id(altered)["check_as_units"].source = "print('full marks')"
+    plots = filled(LESSON, right)
+    drawing = "import matplotlib.pyplot as plt\n\nplt.plot([kv_elements(2, 1, t, 2, 4) for t in range(9)])\nplt.show()"
+    plots.cells.insert(12, nbformat.v4.new_code_cell(drawing))
+    cheat = "import sys\ndef kv_elements(*sizes):\n    sys.displayhook(2)\n    return 0"
+    return {
+        "displays_a_score": filled(LESSON, {"kv_elements": cheat}),
+        "altered": altered,
+        "own_style": filled(LESSON, OWN_STYLE),
+        "plots": plots,
+        "no_two": filled(LESSON, right | {"kv_elements": half}),
+        "blank": read(LESSON.notebook("lessons")),
+        "deleted_check": deleted,
+    }
+
+
+HANDED_IN = handed_in()
+
+
 def nbgrader(course, *arguments):
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *arguments], cwd=course, capture_output=True, text=True, timeout=300
@@ -92,25 +123,7 @@ def course(tmp_path_factory):
     shutil.copy(ROOT / "nbgrader_config.py", root)
     shutil.copytree(ROOT / "solutions", root / "solutions")
     nbgrader(root, "generate_assignment", LESSON.slug)
-    right = solutions(LESSON)
-    half = right["kv_elements"].replace("return 2 * num_layers", "return num_layers")
-    deleted = filled(LESSON, right)
-    deleted.cells = [
-        cell for cell in deleted.cells if cell.metadata.get("nbgrader", {}).get("grade_id") != "check_kv_bytes"
-    ]
-    altered = filled(LESSON, right)
-    by_grade_id(altered)["worked_shape"].source = "print('something else')"
-    by_grade_id(altered)["check_as_units"].source = "print('full marks')"
-    cheat = "import sys\ndef kv_elements(*sizes):\n    sys.displayhook(2)\n    return 0"
-    handed_in = {
-        "displays_a_score": filled(LESSON, {"kv_elements": cheat}),
-        "altered": altered,
-        "own_style": filled(LESSON, OWN_STYLE),
-        "no_two": filled(LESSON, right | {"kv_elements": half}),
-        "blank": read(LESSON.notebook("lessons")),
-        "deleted_check": deleted,
-    }
-    for student, notebook in handed_in.items():
+    for student, notebook in HANDED_IN.items():
         folder = root / "submitted" / student / LESSON.slug
         folder.mkdir(parents=True)
         nbformat.write(notebook, folder / f"{LESSON.slug}.ipynb")
@@ -137,7 +150,33 @@ def test_scores_are_full_partial_zero_full(course):
         "blank": (0, 16),
         "deleted_check": (16, 16),
         "altered": (16, 16),
+        "plots": (16, 16),
     }
+
+
+def rows(path):
+    """What the gradebook at `path` says of each graded cell and each comment."""
+    engine = create_engine(f"sqlite:///{path}")
+    owner = """join submitted_notebook on {0}.notebook_id = submitted_notebook.id
+        join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
+        join base_cell on {0}.cell_id = base_cell.id"""
+    grade = "auto_score, manual_score, extra_credit, needs_manual_grade"
+    queries = (
+        f"select student_id, base_cell.name, {grade} from grade {owner.format('grade')}",
+        f"select student_id, base_cell.name, auto_comment, manual_comment from comment {owner.format('comment')}",
+    )
+    with engine.connect() as connection:
+        return [sorted(connection.execute(text(query)).all(), key=str) for query in queries]
+
+
+@needs_bubblewrap
+def test_our_grader_writes_the_rows_that_stock_nbgrader_writes(course, tmp_path):
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    command = [sys.executable, "-m", "autograde", "grade", LESSON.slug, "--course", tmp_path]
+    subprocess.run([*command, "--submitted", course / "submitted"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    ours, stocks = rows(tmp_path / "gradebook.db"), rows(course / "gradebook.db")
+    assert len(ours[0]) == len(HANDED_IN) * len(LESSON.exercises)
+    assert ours == stocks
 
 
 def feedback(course, student):

@@ -15,6 +15,7 @@ from autograde.run import Outcome
 from autograde.values import Opaque, Raised, plain, same
 
 MAX_TEXT = 4_000  # characters of one text that a student's process sends
+MAX_ERRORS, MAX_SAID = 20, 600  # of own cells that raised, and of what is repeated of each
 NOTHING = Outcome(Opaque("nothing"), note="No value came for this case.")
 LIMITS = {
     "cell time": "It ran too long in {place} and had to be stopped.",
@@ -43,7 +44,10 @@ class Judge:
             status = CUT_SHORT
         errors = {steps[number]: said for number, said in heard.errors.items() if 0 <= number < len(steps)}
         said_of = {step.answers: said for step, said in errors.items() if step.answers}
-        flags += [Flag("error", f"Stopped in {step.place}: {said}") for step, said in errors.items() if step.own]
+        own = [f"Stopped in {step.place}: {said[:MAX_SAID]}" for step, said in errors.items() if step.own]
+        flags += [Flag("error", text) for text in own[:MAX_ERRORS]]
+        if len(own) > MAX_ERRORS:
+            flags.append(Flag("error", f"So did {len(own) - MAX_ERRORS} more cells of your own."))
         verdicts = {}
         for name, trial in self.trials.items():
             verdicts[name] = self._verdict(trial, heard, said_of.get(name, ""), flags)

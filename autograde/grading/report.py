@@ -4,7 +4,6 @@ import re
 import sys
 from pathlib import Path
 
-import nbformat
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from nbconvert.filters import strip_ansi
 
@@ -15,7 +14,6 @@ from autograde.grading.result import Result
 from autograde.workspace import write_atomically
 
 MAX_TEXT = 6000  # characters of one value or print; what a page shows more of, nobody reads
-MAX_RAISED = 50  # cells that raised
 
 STATUS = {
     outcome.GRADED: "",
@@ -28,38 +26,26 @@ VERDICTS = {
     "right": ("✓", "right"),
     "wrong": ("✗", "not right yet"),
     "not done": ("○", "not done"),
-    "borrowed": ("◇", "right, but not yours"),
+    "borrowed": ("◇", "not your own"),
 }
 
 
-def write(root: Path, result: Result, notebook: nbformat.NotebookNode | None = None) -> Path:
+def write(root: Path, result: Result) -> Path:
     """Write the page where nbgrader keeps feedback and return its path. ValueError for a bad student id."""
     path = folder(root, "feedback", result.student, result.slug) / f"{result.slug}.html"
     # Half of a surrogate pair, which no encoding can write, is shown as its number.
-    write_atomically(path, render(result, notebook).encode("utf-8", "backslashreplace"))
+    write_atomically(path, render(result).encode("utf-8", "backslashreplace"))
     return path
 
 
-def render(result: Result, notebook: nbformat.NotebookNode | None = None) -> str:
-    """The page as HTML. `notebook` is the graded notebook, if there is one: it tells which cells raised."""
+def render(result: Result) -> str:
+    """The page as HTML."""
     return _page().render(
         result=result,
         title=course.lesson(result.slug).title,
         status=STATUS[result.status],
         words=VERDICTS,
-        raised=raised(notebook) if notebook else [],
     )
-
-
-def raised(notebook: nbformat.NotebookNode) -> list[tuple[int, str, str]]:
-    """(cell number from 1, error type, message) of the cells that raised, without checks, which raise on purpose."""
-    found = []
-    for number, cell in enumerate(notebook.cells, start=1):
-        if cell.metadata.get("nbgrader", {}).get("grade"):
-            continue
-        errors = [output for output in cell.get("outputs", []) if output.output_type == "error"]
-        found += [(number, str(error.get("ename", "")), str(error.get("evalue", ""))) for error in errors]
-    return found[:MAX_RAISED]
 
 
 def shown(text: str) -> str:
