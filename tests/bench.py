@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+from tests import bench_grading
+
 EVENTS = 40
 
 
@@ -116,7 +118,7 @@ def checks():
         yield f"one check, {kind} answer: {seconds * 1e3:.1f} ms (slowest exercise, median of 9; wanted ≤ 200 ms)"
 
 
-MEASUREMENTS = (imports, explorer, checks)
+MEASUREMENTS = (imports, explorer, checks, bench_grading.grading, bench_grading.memory, bench_grading.mixed)
 
 if __name__ == "__main__":
     for measure in MEASUREMENTS:

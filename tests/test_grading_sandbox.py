@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograde.course import LESSONS, ROOT, lesson
-from autograde.grading import tree
+from autograde.grading import tree, zygote
 from autograde.grading.limits import Limits
 from autograde.grading.sandbox import Sandbox, SandboxError, _end, bubblewrap
 from tests.bubblewrap import needs_bubblewrap
@@ -114,6 +114,7 @@ found = [libc.unshare(0x10000000), libc.umount2(b'/tmp', 2), libc.mount(b'x', b'
 def test_killing_everything_in_reach_hurts_nobody_else(sandbox):
     kill = "import os, signal\nfor process in [*range(1, 300), os.getppid(), -1]:\n"
     kill += "    if process != os.getpid():\n        try: os.kill(process, 9)\n        except OSError: pass\n"
+    assert ask(sandbox, "found = 0") == 0
     before = sandbox._process.pid
     assert sandbox.run(job(kill))["end"] == "done"
     assert ask(sandbox, "found = 1") == 1
@@ -183,6 +184,20 @@ except OSError: pass
 
 def test_a_fork_bomb_stays_small(sandbox):
     assert ask(sandbox, BOMB) < LIMITS.processes
+
+
+def test_a_run_has_not_ended_while_a_process_of_it_is_left(monkeypatch):
+    """Under load, the dying processes of one submission were taken for the next one's."""
+    seen = iter([[1, 2, 40, 41], [1, 2, 41], [1, 2], [1, 2, 99]])
+    monkeypatch.setattr(zygote, "_processes", lambda: [1, 2])
+    watcher = zygote.Zygote(None, LIMITS, isolated=True)
+    monkeypatch.setattr(zygote, "_processes", lambda: next(seen))
+    watcher._settle()
+    assert next(seen) == [1, 2, 99]
+    monkeypatch.setattr(zygote, "_processes", lambda: [1, 2, 99])
+    monkeypatch.setattr(zygote, "SETTLE_SECONDS", 0.01)
+    with pytest.raises(RuntimeError, match="99"):
+        watcher._settle()
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from autograde.grading.limits import Limits
 
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 3.0  # for a cell to end by its own limit, and for a process to end after its last report
+SETTLE_SECONDS = 20.0
 HEADER = struct.Struct(">I")
 
 
@@ -84,7 +85,8 @@ class Zygote:
         try:
             lines, end = self._watch(report, begun)
             usage = self._end(child, GRACE_SECONDS if end == "done" else 0.0)
-            trouble = os.read(status, 4096).decode(errors="replace")  # ends when process 1 is gone too
+            trouble = os.read(status, 4096).decode(errors="replace")
+            self._settle()
         finally:
             os.close(report)
             os.close(status)
@@ -145,6 +147,17 @@ class Zygote:
         with contextlib.suppress(ProcessLookupError):
             (os.kill if self.isolated else os.killpg)(child, signal.SIGKILL)
         return os.wait4(child, 0)[2]
+
+    def _settle(self) -> None:
+        """Wait until no process of this submission is left, so that none is taken for the next one's.
+
+        RuntimeError if one does not go; the grader then starts another sandbox.
+        """
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while self.isolated and (left := [each for each in _processes() if each not in self.around]):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"processes that do not end: {left}")
+            time.sleep(0.001)
 
     def _guard(self, job: dict, report: int, status: int, scratch: str | None) -> NoReturn:
         """In the first child: shut itself in, start process 1 there, wait for it."""
