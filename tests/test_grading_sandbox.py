@@ -132,7 +132,7 @@ def test_its_processes_are_gone_afterwards(sandbox):
 
 ENDLESS = "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass"
 DEAF = "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\ntime.sleep(60)"
-GREEDY = "import os\nfor _ in range(6): os.fork()\nhog = bytearray(40 << 20)\nos.wait()"
+GREEDY = "import os\nfor _ in range(6): os.fork()\nhog = b'1' * (40 << 20)\nos.wait()"
 FLOOD = """
 import os
 while True:
@@ -168,6 +168,25 @@ def test_one_process_cannot_take_memory_disk_or_files_without_end(sandbox):
     disk = "found = [tried(open(f'/tmp/{i}', 'wb', buffering=0).write, b'1' * (3 << 20)) for i in range(4)]"
     assert ask(sandbox, REFUSED + disk)[-1] in (None, 28)
     assert ask(sandbox, "import os\nfound = sum(e.stat().st_size for e in os.scandir('/tmp'))") == 0
+
+
+HIDDEN = """
+import ctypes, os
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+for _ in range(5): os.fork()
+hog = b"1" * (60 << 20)
+import time
+time.sleep(9)
+"""
+
+
+def test_a_process_that_hides_its_memory_is_counted_all_the_same(sandbox):
+    assert sandbox.run(job(HIDDEN))["end"] == "memory"
+
+
+def test_what_was_imported_before_is_not_charged_to_each_process_again(sandbox):
+    idle = "import os, time\nfor _ in range(40):\n    if os.fork() == 0:\n        time.sleep(0.6); os._exit(0)\n"
+    assert ask(sandbox, idle + "time.sleep(0.3)\nfound = 1") == 1
 
 
 BOMB = """

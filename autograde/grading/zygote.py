@@ -227,10 +227,17 @@ def _processes() -> list[int]:
 
 
 def _memory(process: int) -> int:
-    """Bytes of memory that `process` holds and shares with no file; 0 when it is gone."""
+    """Bytes of memory of `process`, its share of what it shares with others; 0 when it is gone.
+
+    A process that hides its share is charged with everything that it can see.
+    """
+    try:
+        with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
+    except (OSError, ValueError, StopIteration):
+        pass
     try:
         with open(f"/proc/{process}/statm", encoding="ascii") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return 0
-    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
