@@ -139,6 +139,8 @@ def _same_arrays(yours: object, expected: object, tolerance: float) -> bool:
     if (yours.dtype.kind == "b") != (expected.dtype.kind == "b"):
         return False
     if expected.dtype.kind == "f":
+        if np.array_equal(yours, expected):  # most often, and in a third of the time
+            return True
         scale = np.maximum(1.0, np.abs(expected))
         with np.errstate(all="ignore"):
             close = np.abs(yours - expected) <= tolerance * scale
