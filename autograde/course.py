@@ -107,9 +107,9 @@ LESSONS = (
             "expand_kv": 1,
             "grouped_attention": 4,
             "GroupedCache": 5,
+            "elements_copied": 2,
             "rope": 3,
             "RotaryCache": 4,
-            "elements_copied": 2,
         },
     ),
 )

@@ -631,10 +631,8 @@ def turned_pairs(pairs) -> Picture:
         for position, (x, y) in enumerate(points):
             ax.plot([0, x], [0, y], color=colour, linewidth=1, alpha=0.5)
             ax.plot(x, y, "o", color=colour, markersize=6)
-            if (
-                position in (0, len(points) - 1)
-                or hypot(x - points[position - 1][0], y - points[position - 1][1]) > 0.3
-            ):
+            before = points[position - 1] if position else (0, 0)
+            if hypot(x - before[0], y - before[1]) > 0.3:  # closer labels would lie on one another
                 ax.text(1.2 * x, 1.2 * y, f"{position}", ha="center", va="center", fontsize=9)
         ax.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
         ax.set_title(f"pair {number}", fontsize=11)
@@ -672,9 +670,9 @@ def costs(rows, amount, label) -> Picture:
         top = max(*costly["seconds"], *lean["seconds"])
         above = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
         timed.annotate(f"{ratio:.2g}×", (place, top), (0, 7), **above)
-        counted.annotate(f"{costly[amount] / lean[amount]:,.4g}×", (place, costly[amount]), (0, 8), **above)
+        counted.annotate(f"{costly[amount] / lean[amount]:,.5g}×", (place, costly[amount]), (0, 8), **above)
         said.append(
-            f"{costly['tokens']:,} tokens: {costly[amount] / lean[amount]:,.4g} times the amount, "
+            f"{costly['tokens']:,} tokens: {costly[amount] / lean[amount]:,.5g} times the amount, "
             f"{ratio:.2g} times the median time"
         )
     name = {"elements": "elements written", "peak_bytes": "peak of new bytes"}[amount]

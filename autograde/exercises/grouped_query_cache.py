@@ -216,6 +216,23 @@ def _on_meta(cache, last) -> object:
         raise RuntimeError(str(error)) from None
 
 
+# --- elements_copied -------------------------------------------------------------------------------------------
+
+
+def _elements_copied(rng: Random) -> list[Case]:
+    def case(label: str, tokens: int, row_elements: int) -> Case:
+        return Case(label, {"tokens": tokens, "row_elements": row_elements})
+
+    return [
+        case("one token", 1, rng.randrange(5, 9)),
+        case("three tokens", 3, rng.randrange(5, 9)),
+        case("more tokens", rng.randrange(10, 20), rng.randrange(3, 9)),
+        case("the tokens of a document", rng.randrange(3000, 5000), rng.choice([384, 640, 1024])),
+        case("more elements than a float can count", rng.randrange(3000, 5000), 10**15 + rng.randrange(1, 999, 2)),
+        case("no token", 0, rng.randrange(5, 9)),
+    ]
+
+
 # --- rope ------------------------------------------------------------------------------------------------------
 
 
@@ -275,29 +292,12 @@ def _run_rotary_cache(candidate: object, case: Case) -> list[object]:
         return [attempt(layer.step, x[:, first:end].clone()) for _, first, end in case.inputs["steps"]]
 
 
-# --- elements_copied -------------------------------------------------------------------------------------------
-
-
-def _elements_copied(rng: Random) -> list[Case]:
-    def case(label: str, tokens: int, row_elements: int) -> Case:
-        return Case(label, {"tokens": tokens, "row_elements": row_elements})
-
-    return [
-        case("one token", 1, rng.randrange(5, 9)),
-        case("three tokens", 3, rng.randrange(5, 9)),
-        case("more tokens", rng.randrange(10, 20), rng.randrange(3, 9)),
-        case("the tokens of a document", rng.randrange(3000, 5000), rng.choice([384, 640, 1024])),
-        case("more elements than a float can count", rng.randrange(3000, 5000), 10**15 + rng.randrange(1, 999, 2)),
-        case("no token", 0, rng.randrange(5, 9)),
-    ]
-
-
 EXERCISES = (
     Exercise("kv_head_of", _kv_head_of, library=LIBRARY),
     Exercise("expand_kv", _expand_kv, run=_call, library=LIBRARY),
     Exercise("grouped_attention", _grouped_attention, run=_call, library=LIBRARY),
     Exercise("GroupedCache", _grouped_cache, run=_run_grouped_cache, library=LIBRARY),
+    Exercise("elements_copied", _elements_copied, library=LIBRARY),
     Exercise("rope", _rope, run=_call, library=LIBRARY),
     Exercise("RotaryCache", _rotary_cache, run=_run_rotary_cache, library=LIBRARY),
-    Exercise("elements_copied", _elements_copied, library=LIBRARY),
 )

@@ -95,7 +95,7 @@ class Board:
     """Query heads above, KV heads below, on axes that never move. Heads are markers, because few artists draw fast."""
 
     def __init__(self, figure, bottom: float, title: str):
-        ax = figure.add_axes((0.155, bottom, 0.825, 0.3))
+        ax = figure.add_axes((0.175, bottom, 0.81, 0.3))
         self.axes = ax
         ax.set_xlim(-0.6, MOST_HEADS - 0.4)
         ax.set_ylim(-0.35, 1.35)
