@@ -161,7 +161,7 @@ def test_a_llama_layer_of_transformers_gives_the_same(widths, seed):
     from transformers.models.llama.modeling_llama import LlamaAttention
 
     config = LlamaConfig(
-        hidden_size=12, num_attention_heads=4, num_key_value_heads=2, head_dim=6, attn_implementation="eager"
+        hidden_size=12, num_attention_heads=4, num_key_value_heads=2, head_dim=6, attn_implementation="sdpa"
     )
     theirs = LlamaAttention(config, layer_idx=0).double().requires_grad_(False)
     weights, x, tokens = layer(seed), inputs(sum(widths)), sum(widths)
