@@ -397,12 +397,15 @@ def loop(rows_of):
 
 VARIANTS = [
     ("kv_head_of", heads(lambda h, n, m: list(range(m))[h - h // m * m]), "tiled"),
+    ("kv_head_of", heads(lambda h, n, m: h - h // m * m, check=False, exists=False), "tiled_unchecked"),
+    ("kv_head_of", lambda h, n, m: divmod(h, n // m)[0], "unchecked"),
     ("kv_head_of", heads(cut, check=False), "uneven_heads"),
     ("kv_head_of", heads(lambda h, n, m: divmod(h, m)[0]), "wrong_divisor"),
     ("kv_head_of", heads(lambda h, n, m: divmod(h, n // m)[1]), "place_in_group"),
     ("kv_head_of", heads(lambda h, n, m: divmod(h, n // m)[0], exists=False), "any_query_head"),
     ("kv_head_of", heads(lambda h, n, m: h * m / n), "a_float"),
     ("expand_kv", stacked(lambda n, m: [h % m for h in range(n)]), "tiled"),
+    ("expand_kv", lambda k, n: torch.cat([k] * (n // k.size(1)), dim=1), "tiled_unchecked"),
     ("expand_kv", stacked(lambda n, m: [i for i in range(m) for _ in range(n // m)], check=False), "uneven_heads"),
     ("expand_kv", tokens_stretched, "tokens_repeated"),
     ("expand_kv", stacked(lambda n, m: [i for i in range(m) for _ in range(m)]), "kv_heads_times"),

@@ -691,6 +691,17 @@ ANSWERS = (
         expected=_its_head,
         misconceptions=(
             Misconception("tiled", _kv_head(lambda head, heads, kv_heads: head % kv_heads), *_TILED),
+            Misconception("tiled_unchecked", lambda head, heads, kv_heads: head % kv_heads, *_TILED),
+            Misconception(
+                "unchecked",
+                lambda head, heads, kv_heads: head // (heads // kv_heads),
+                "Is the formula all there is, so that heads pass that cannot be shared out, or that do not exist?",
+                (
+                    "What does your function say to 7 query heads and 3 KV heads, and what to query head −1?",
+                    "Two questions come before the formula: does Hkv divide H, and is there such a query head?",
+                    "Raise ValueError if num_heads % num_kv_heads, or if not 0 <= query_head < num_heads.",
+                ),
+            ),
             Misconception(
                 "uneven_heads",
                 _kv_head(lambda head, heads, kv_heads: head // (heads // kv_heads), shared=False),
@@ -755,6 +766,7 @@ ANSWERS = (
         expected=_dealt,
         misconceptions=(
             Misconception("tiled", _expanded(_tile), *_TILED),
+            Misconception("tiled_unchecked", _expanded(_tile, shared=False), *_TILED),
             Misconception("uneven_heads", _expanded(_repeat, shared=False), *_UNEVEN),
             Misconception(
                 "tokens_repeated",

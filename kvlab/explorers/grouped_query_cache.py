@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from kvlab import attention, plots, sizes
 from kvlab.explorers import controls
-from kvlab.explorers.controls import ask, dropdown, facts, library_instead, number, slider, verdict
+from kvlab.explorers.controls import ask, dropdown, facts, library_instead, slider, verdict
 from kvlab.pictures import CSS_DPI, Picture
 
 MOST_HEADS = 12
@@ -212,8 +212,7 @@ class Explorer(controls.Explorer):
     def tell(self, setting: Setting, now: Reading) -> str:
         """The reading as HTML."""
         rows = (("K and V stored", now.stored_bytes), ("K and V expanded", now.expanded_bytes))
-        shown = [(name, number(n, "B") + f"<span>{sizes.show_bytes(n)}</span>") for name, n in rows]
-        return verdict(now.verdict) + facts(shown)
+        return verdict(now.verdict) + facts((name, f"<span>{sizes.show_bytes(n)}</span>") for name, n in rows)
 
     def describe(self, now: Reading) -> str:
         """The picture in words."""
