@@ -96,6 +96,22 @@ LESSONS = (
             "window_allowed": 2,
         },
     ),
+    Lesson(
+        slug="05_grouped_query_cache",
+        title="A cache for grouped heads",
+        promise="Build a preallocated cache that query heads share, with rotary positions, equal under any chunking.",
+        minutes=60,
+        needs=("04_rectangular_masks",),
+        exercises={
+            "kv_head_of": 1,
+            "expand_kv": 1,
+            "grouped_attention": 4,
+            "GroupedCache": 5,
+            "elements_copied": 2,
+            "rope": 3,
+            "RotaryCache": 4,
+        },
+    ),
 )
 
 

@@ -1,6 +1,7 @@
 """What the course promises about speed, measured in one run: `python -m tests.bench` prints, nothing asserts.
 
-Each function below measures one thing and yields lines; add another to MEASUREMENTS.
+Each function below measures one thing and yields lines; add another to MEASUREMENTS. `python -m tests.bench --record
+"a machine in words"` writes the recordings that lessons plot instead.
 """
 
 import io
@@ -118,9 +119,32 @@ def checks():
         yield f"one check, {kind} answer: {seconds * 1e3:.1f} ms (slowest exercise, median of 9; wanted ≤ 200 ms)"
 
 
-MEASUREMENTS = (imports, explorer, checks, bench_grading.grading, bench_grading.memory, bench_grading.mixed)
+def grouped_query_cache():
+    """Lesson 05: concatenation against preallocation, expanded against grouped attention, in one thread."""
+    from kvlab.experiments import appending, attending
+
+    for what, rows, amount in (
+        ("append token by token", appending(), "elements"),
+        ("attend with one query", attending(), "peak_bytes"),
+    ):
+        for costly, lean in zip(rows[::2], rows[1::2], strict=True):
+            medians = [statistics.median(row["seconds"]) for row in (costly, lean)]
+            yield (
+                f"{what}, {costly['tokens']:,} tokens: {costly['way']} {medians[0] * 1e3:.2f} ms, "
+                f"{costly[amount]:,} {amount.replace('_', ' ')}; {lean['way']} {medians[1] * 1e3:.2f} ms, "
+                f"{lean[amount]:,}; time ratio {medians[0] / medians[1]:.2f} (medians of {len(lean['seconds'])})"
+            )
+
+
+GRADING = (bench_grading.grading, bench_grading.memory, bench_grading.mixed)
+MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, *GRADING)
 
 if __name__ == "__main__":
-    for measure in MEASUREMENTS:
-        for line in measure():
-            print(line, flush=True)
+    if sys.argv[1:2] == ["--record"]:
+        from kvlab.experiments import record
+
+        print(record(sys.argv[2], trials=15))
+    else:
+        for measure in MEASUREMENTS:
+            for line in measure():
+                print(line, flush=True)

@@ -23,6 +23,13 @@ def solutions(lesson: Lesson) -> dict[str, str]:
     return {name: cell.source for name, cell in cells.items() if cell.metadata.nbgrader.solution}
 
 
+def learner_of(lesson: Lesson, **names) -> dict[str, object]:
+    """The functions and classes of the solution, as a learner would have written them; `names` are what they use."""
+    for source in solutions(lesson).values():
+        exec(source, names)
+    return names
+
+
 def filled(lesson: Lesson, answers: dict[str, str]) -> nbformat.NotebookNode:
     """The released lesson with these sources in its answer cells."""
     notebook = read(lesson.notebook("lessons"))

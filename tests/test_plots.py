@@ -12,13 +12,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from kvlab import masks, plots, sizes
+from kvlab import masks, plots, recorded, sizes
 from kvlab.models import preset, presets
 from kvlab.pictures import when_written
 
 CARD = preset("Llama-3-8B").card
 CONTEXTS = [2**power for power in range(8, 21)]
 NAN = float("nan")
+RECORDED = recorded.read("grouped_query_cache")
 ROUNDING = [[0.0, 4.4e-16], [1e-18, 0.0]]
 LOGITS = [[-2.877, -0.185, -4.385], [-10.5, 3.25, 1.0], [0.0, 0.5, 12.125]]
 PICTURES = {
@@ -65,6 +66,17 @@ PICTURES = {
         [(f"a change with a name · layer {n}", [True, n < 1, False], [True] * 3, f"yours: {n}") for n in range(9)]
     ),
     "rows that survive, one": lambda: plots.row_survival([("layer 0", [False], [True], "")]),
+    "heads": lambda: plots.head_lines([0, 0, 0, 1, 1, 1], 2, "yours"),
+    "heads, many": lambda: plots.head_lines([head // 2 for head in range(24)], 12, "yours"),
+    "heads, strange answers": lambda: plots.head_lines([0, 7, -1, None, 0.5, "something long " * 9], 3, "yours"),
+    "storages": lambda: plots.storages({"yours": [("bmm", 65_536), ("div", 8)], "expanded": [("clone", 2**23)] * 2}),
+    "storages, one": lambda: plots.storages({"yours": [("a_long_operation", 3)]}),
+    "storages, none": lambda: plots.storages({"yours": [], "expanded": [("clone", 2**30)]}),
+    "slots": lambda: plots.slot_strips([("append 2", 2, ["0", "1"]), ("append 9, refused", "?", [])], 6),
+    "turned pairs": lambda: plots.turned_pairs([[(1.0, 0.0), (0.54, 0.84)], [(1.0, 0.0), (1.0, 0.01)]]),
+    "costs in elements": lambda: plots.costs(RECORDED["appending"], "elements", recorded.label(RECORDED["about"])),
+    "costs in bytes": lambda: plots.costs(RECORDED["attending"], "peak_bytes", recorded.label(RECORDED["about"])),
+    "costs, one size": lambda: plots.costs(RECORDED["attending"][:2], "peak_bytes", "live"),
     "staircase": lambda: plots.tokens_that_fit([(n << 14, sizes.max_tokens(n << 14, CARD, 16)) for n in range(90)]),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
@@ -293,3 +305,17 @@ def test_byte_labels_name_their_unit():
     labels = [plots.byte_label(n) for n in (0, 512, 1536, 2**20, 2**39, 2**41, 2**50)]
     assert labels == ["0 B", "512 B", "1.5 KiB", "1 MiB", "512 GiB", "2 TiB", "1 PiB"]
     assert all(re.fullmatch(r"[\d,.]+ ([KMGTP]i)?B", label) for label in labels)
+
+
+def test_a_head_that_does_not_exist_is_drawn_at_the_edge():
+    alt = plots.head_lines([0, 2, None], 2, "yours").alt
+    assert alt == "yours: query head 0 reads 0, query head 1 reads 2, query head 2 reads None."
+
+
+def test_costs_are_ratios_of_exact_amounts_and_of_medians():
+    rows = [
+        {"tokens": 8, "way": way, "elements": n, "seconds": seconds}
+        for way, n, seconds in (("slow", 100, [3.0, 9.0, 4.0]), ("fast", 20, [1.0, 2.0, 30.0]))
+    ]
+    alt = plots.costs(rows, "elements", "here").alt
+    assert "8 tokens: 5 times the amount, 2 times the median time. here." in alt

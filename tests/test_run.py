@@ -240,3 +240,14 @@ def test_a_class_is_driven_step_by_step_and_its_refusals_are_values():
 def test_an_unwritten_method_is_no_refusal():
     cases = BOUNDED_LOG.cases(Random(1))
     assert collect(BOUNDED_LOG, Unwritten, cases)[0].unwritten
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="elsewhere a watchdog thread counts for each limit")
+def test_a_limit_inside_a_limit_does_not_lift_the_outer_one():
+    """As when an exception of a step is described, with a limit of its own, within the limit of the case."""
+    give_up = time.monotonic() + 5
+    with pytest.raises(TimeLimit), time_limit(0.3):
+        with time_limit(2):
+            pass
+        while time.monotonic() < give_up:
+            pass

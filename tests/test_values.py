@@ -1,10 +1,13 @@
 """Values from a learner's code are copied into types that cannot misbehave, and compared by kind and content."""
 
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -169,3 +172,79 @@ def test_large_numbers_are_shown_with_separators_and_long_lists_shortened():
     assert show(list(range(20))) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … 8 more]"
     assert show(Raised("ValueError")) == "raises ValueError"
     assert "float64[2]" in show(np.ones(2))
+
+
+class TensorWithOpinions(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return np.ones(2)
+
+    def numpy(self, **options):
+        return np.ones(2)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [
+        (torch.float64, "float64"),
+        (torch.float32, "float32"),
+        (torch.bfloat16, "float32"),
+        (torch.float16, "float32"),
+        (torch.float8_e4m3fn, "float32"),
+        (torch.int64, "int64"),
+        (torch.uint8, "uint8"),
+        (torch.bool, "bool"),
+    ],
+)
+def test_a_tensor_becomes_an_array_of_its_kind(dtype, kind):
+    copy = plain(torch.tensor([[0, 1, 1]]).to(dtype))
+    assert type(copy) is np.ndarray and copy.dtype == kind
+    assert copy.tolist() == [[0, 1, 1]]
+
+
+def test_a_tensor_is_copied_whatever_its_strides_and_its_gradient():
+    tensor = torch.arange(6.0, requires_grad=True).reshape(2, 3)
+    copies = plain((tensor.T, torch.ones(1).expand(2, 2), torch.tensor(3.0)))
+    with torch.no_grad():
+        tensor += 9
+    assert same(copies, [np.arange(6.0).reshape(2, 3).T, np.ones((2, 2)), np.array(3.0)])
+    assert not same(copies[2], 3.0)  # as an array without axes
+
+
+@pytest.mark.parametrize(
+    ("tensor", "said"),
+    [
+        (torch.ones(2, device="meta"), "Tensor on the device meta"),
+        (torch.ones(2).to_sparse(), "Tensor, torch.sparse_coo, torch.float32"),
+        (torch.ones(2, dtype=torch.complex64), "Tensor, torch.strided, torch.complex64"),
+        (torch.zeros(1).expand(MAX_ITEMS + 1), "Tensor"),
+        (TensorWithOpinions(torch.zeros(2)), "TensorWithOpinions"),
+        (torch.nn.Parameter(torch.ones(2)), "Parameter"),
+    ],
+)
+def test_a_tensor_without_plain_numbers_says_what_it_is_and_equals_nothing(tensor, said):
+    assert plain([tensor]) == [Opaque(said)]
+    assert not same(plain(tensor), np.ones(2)) and not same(plain(tensor), plain(tensor))
+
+
+def test_a_traced_tensor_is_opaque():
+    seen = []
+    torch.func.vmap(lambda row: seen.append(plain(row)) or row)(torch.ones(2, 3))
+    assert seen == [Opaque("Tensor, torch.float32")]
+
+
+def test_attributes_that_a_tensor_carries_are_not_called():
+    tensor = torch.zeros(2)
+    for name in ("numpy", "detach", "numel", "to", "__array__"):
+        setattr(tensor, name, lambda *arguments, **options: np.ones(2))
+    assert same(plain(tensor), np.zeros(2))
+
+
+def test_copying_a_value_imports_no_torch_and_believes_no_stand_in():
+    program = (
+        "import sys; from types import SimpleNamespace; import autograde.values as values;"
+        "values.plain([1, object()]); assert 'torch' not in sys.modules;"
+        "sys.modules['torch'] = SimpleNamespace(); print(values.plain(object()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "Opaque(type_name='object')\n"), done.stderr

@@ -1,0 +1,30 @@
+"""Rotary position embedding (Su et al., arXiv 2104.09864): a position as an angle.
+
+This is the library's version of what lesson 05 builds by hand. Element i of the first half of a head and element i of
+the second half are one pair (half-split pairs, as in Llama's released code for `transformers`; the paper pairs
+neighbours). A pair is a point in the plane, and position p turns it by p · θ^(−2i/dh).
+"""
+
+import torch
+
+THETA = 10_000.0
+
+
+def rope(x, positions, theta: float = THETA):
+    """`x` (…, T, dh) with each row turned by its absolute position; the same shape and dtype.
+
+    `positions` holds T whole numbers. The dot product of two turned rows depends on the difference of their positions
+    alone. ValueError when dh is odd or the positions are not one for each row.
+    """
+    positions = torch.as_tensor(positions, device=x.device)
+    if x.ndim < 2 or x.shape[-1] % 2:
+        raise ValueError(f"x: wanted shape (…, T, dh) with an even dh, got {tuple(x.shape)}")
+    if positions.shape != x.shape[-2:-1]:
+        raise ValueError(f"positions: wanted {x.shape[-2]}, one for each row, got shape {tuple(positions.shape)}")
+    half = x.shape[-1] // 2
+    # In float64: at position 100,000 the angle of the fastest pair has few digits left in float32.
+    speeds = theta ** -(torch.arange(half, dtype=torch.float64, device=x.device) / half)
+    angles = positions[:, None] * speeds
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x[..., :half], x[..., half:]
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
