@@ -132,7 +132,7 @@ def test_its_processes_are_gone_afterwards(sandbox):
 
 ENDLESS = "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass"
 DEAF = "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\ntime.sleep(60)"
-GREEDY = "import os\nfor _ in range(6): os.fork()\nhog = b'1' * (40 << 20)\nos.wait()"
+GREEDY = "import os, time\nfor _ in range(5): os.fork()\nhog = b'1' * (60 << 20)\ntime.sleep(9)"
 FLOOD = """
 import os
 while True:
