@@ -1,11 +1,12 @@
 """One batch: everything handed in gets a result, whatever else lies beside it, and an interrupted run goes on."""
 
 import json
+from importlib import import_module
 
 import nbformat
 import pytest
 
-from autograde.course import lesson
+from autograde.course import LESSONS, lesson
 from autograde.grading import batch
 from autograde.grading.batch import GradingError, Journal, Options, grade
 from autograde.grading.limits import Limits
@@ -148,6 +149,30 @@ def test_library_answers_can_be_let_through_and_are_flagged_either_way(course):
         result = run(options(course, students=("borrower",), library_answers=policy))["borrower"]
         assert result.points == points, policy
         assert [flag.exercise for flag in result.flags if flag.kind == "library"] == ["max_tokens"]
+
+
+def _from_the_library(each) -> dict[str, str]:
+    """For every exercise that the library answers under the same name, that answer."""
+    exercises = import_module(f"autograde.exercises.{each.module}").EXERCISES
+    places = {name: name.partition(":") for exercise in exercises for name in exercise.library}.values()
+    modules = {function.partition(".")[0]: module for module, _, function in places}
+    return {name: f"from {modules[name]} import {name}\n" for name in each.exercises if name in modules}
+
+
+@pytest.mark.parametrize("each", LESSONS, ids=lambda each: each.slug)
+def test_of_each_lesson_the_solution_gets_all_points_and_a_blank_or_borrowed_one_none(each, tmp_path):
+    borrowed = _from_the_library(each)
+    assert len(borrowed) >= 3
+    submissions = {"solved": solutions(each), "blank": {}, "borrowed": borrowed}
+    for student, answers in submissions.items():
+        folder = tmp_path / "submitted" / student / each.slug
+        folder.mkdir(parents=True)
+        nbformat.write(filled(each, answers), folder / f"{each.slug}.ipynb")
+    found = run(Options(each, tmp_path, tmp_path / "submitted", jobs=1, seed=3))
+    assert (found["solved"].points, found["solved"].flags) == (each.points, ())
+    assert (found["blank"].points, found["borrowed"].points) == (0, 0)
+    flagged = {flag.exercise for flag in found["borrowed"].flags if flag.kind == "library"}
+    assert flagged == set(borrowed), found["borrowed"].verdicts
 
 
 def test_nobody_to_grade_is_said_before_anything_starts(tmp_path, course):
