@@ -8,6 +8,7 @@ The rules, which docs/grading.md tells students too:
   so a cell that was split in two still works, and an untouched copy undoes nothing.
 - An own cell runs right after the released cell that it followed in the submission.
 - Everything else comes from the release: locked cells, checks, points, tags, kernel, order.
+- What comes after the last check can change no mark, and is not run.
 """
 
 import ast
@@ -90,8 +91,9 @@ class Blueprint:
 
     @property
     def warm(self) -> list[str]:
-        """Sources of the locked cells that compute something."""
-        return [cell.source for cell in self.cells if cell.kind == "code" and cell.locked and not cell.checks]
+        """Sources of the locked cells that compute something, up to the last check."""
+        last = max(number for number, cell in enumerate(self.cells) if cell.checks)
+        return [cell.source for cell in self.cells[:last] if cell.kind == "code" and cell.locked and not cell.checks]
 
 
 def rebuild(blueprint: Blueprint, submission: Submission) -> Rebuilt:
@@ -222,3 +224,4 @@ def _lay_out(
         laid.append(cell)
         add_own(known.key)
     rebuilt.notebook.cells = laid
+    del rebuilt.steps[1 + max(number for number, step in enumerate(rebuilt.steps) if step.check) :]
