@@ -1,6 +1,7 @@
 """One batch: everything handed in gets a result, whatever else lies beside it, and an interrupted run goes on."""
 
 import json
+import os
 from importlib import import_module
 
 import nbformat
@@ -183,6 +184,7 @@ def test_nobody_to_grade_is_said_before_anything_starts(tmp_path, course):
 
 
 def test_a_run_that_was_interrupted_goes_on_with_its_seed_and_only_on_the_same_terms(tmp_path):
+    hand_in(tmp_path, "ada", filled(LESSON, RIGHT))
     fresh = options(tmp_path, seed=None)
     with Journal(fresh).begin() as first:
         assert not first.resumed and first.seed is not None
@@ -197,7 +199,43 @@ def test_a_run_that_was_interrupted_goes_on_with_its_seed_and_only_on_the_same_t
         assert not asked.resumed and asked.seed == 7
 
 
+def test_whoever_hands_in_anew_after_an_interruption_gets_other_inputs(tmp_path):
+    hand_in(tmp_path, "ada", filled(LESSON, RIGHT))
+    hand_in(tmp_path, "bob", b"")
+    chosen = options(tmp_path, seed=None)
+    with Journal(chosen).begin() as first:
+        pass
+    with Journal(chosen).begin() as same:
+        assert same.resumed and batch.unfinished(tmp_path, LESSON.slug)
+    hand_in(tmp_path, "bob", filled(LESSON, HALF))
+    with Journal(chosen).begin() as other:
+        assert not other.resumed and other.seed != first.seed
+    hand_in(tmp_path, "eve", filled(LESSON, HALF))
+    with Journal(chosen).begin() as more:
+        assert not more.resumed and more.seed != other.seed
+        more.end()
+    assert not batch.unfinished(tmp_path, LESSON.slug)
+
+
+def test_a_result_that_cannot_be_recorded_fails_alone(course):
+    def picky(graded):
+        if graded.result.student == "half":
+            raise ValueError("no such name")
+
+    found = run(options(course), picky)
+    assert (found["half"].status, found["ada"].status) == (FAILED, GRADED)
+    assert "no such name" in found["half"].flags[0].text
+
+
+def test_a_folder_whose_name_can_be_no_student_fails_alone(tmp_path):
+    hand_in(tmp_path, "ada", filled(LESSON, RIGHT))
+    hand_in(tmp_path, os.fsdecode(b"e\xffve"), filled(LESSON, RIGHT))
+    found = run(options(tmp_path))
+    assert sorted(each.status for each in found.values()) == [FAILED, GRADED]
+
+
 def test_two_runs_of_one_lesson_in_one_folder_are_not_let_at_each_other(tmp_path):
+    hand_in(tmp_path, "ada", filled(LESSON, RIGHT))
     with (
         Journal(options(tmp_path)).begin(),
         pytest.raises(GradingError, match="another run"),
@@ -207,6 +245,7 @@ def test_two_runs_of_one_lesson_in_one_folder_are_not_let_at_each_other(tmp_path
 
 
 def test_a_damaged_journal_begins_a_new_run(tmp_path):
+    hand_in(tmp_path, "ada", filled(LESSON, RIGHT))
     journal = Journal(options(tmp_path, seed=None))
     journal.path.parent.mkdir(parents=True)
     for content in ("", "[]", '{"seed": "x"}', "null"):

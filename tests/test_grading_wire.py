@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from autograde.grading.wire import MAX_BITS, Malformed, decode, encode
+from autograde.grading.wire import MAX_BITS, MAX_KEYS, Malformed, decode, encode
 from autograde.values import Opaque, Raised, plain, same
 
-KEYS = st.none() | st.booleans() | st.integers() | st.text()
+KEYS = st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text()
 ARRAYS = hnp.arrays(
     st.sampled_from(["?", "i1", "<i8", ">i4", "u2", "<f4", "<f8", "f2"]), hnp.array_shapes(min_dims=0, min_side=0)
 )
@@ -74,6 +74,9 @@ def test_an_integer_that_would_keep_the_judge_busy_is_not_sent():
         {"fraction": [1]},
         {"dict": [[[1], 2]]},
         {"dict": [1]},
+        {"dict": [[{"int": hex(2**61 - 1)}, 0]]},
+        {"dict": [[0.5, 0]]},
+        {"dict": [[key, 0] for key in range(MAX_KEYS + 1)]},
         {"array": ["O", [1], "AAAAAAAAAAA="]},
         {"array": ["<f8", [-1], ""]},
         {"array": ["<f8", [2], "AAAAAAAAAAA="]},

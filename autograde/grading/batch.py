@@ -21,6 +21,7 @@ from autograde.grading import tree
 from autograde.grading.judging import Judge
 from autograde.grading.limits import Limits
 from autograde.grading.notice import notice
+from autograde.grading.places import check_student
 from autograde.grading.rebuild import Blueprint, Rebuilt, rebuild
 from autograde.grading.result import FAILED, UNREADABLE, Flag, Result
 from autograde.grading.sandbox import Sandbox, SandboxError, bubblewrap
@@ -111,14 +112,20 @@ class _Run:
             worker.start()
         try:
             for _ in names:
-                graded = finished.get()
-                record(graded)
-                yield graded.result
+                yield self._recorded(finished.get(), record)
         finally:
             stop.set()
             while any(worker.is_alive() for worker in workers):
                 with suppress(queue.Empty):
                     finished.get(timeout=0.05)
+
+    def _recorded(self, graded: Graded, record: Callable[[Graded], None]) -> Result:
+        """Record one result. One that cannot be kept, for what is in it, fails alone; a full disk ends the run."""
+        try:
+            record(graded)
+        except (TypeError, ValueError) as error:
+            return self._failed(graded.result.student, f"{type(error).__name__}: {error}")
+        return graded.result
 
     def _work(
         self, waiting: queue.SimpleQueue, finished: queue.Queue, stop: threading.Event, done: Callable[[Result], bool]
@@ -155,7 +162,7 @@ class _Run:
 
     def _one(self, student: str, sandbox: Sandbox, done: Callable[[Result], bool]) -> Graded:
         options = self.options
-        sketch = self._sketch(student)
+        sketch = self._sketch(check_student(student))
         try:
             submission = read(options.submitted, student, options.lesson.slug)
         except Unreadable as error:
@@ -170,8 +177,8 @@ class _Run:
             return Graded(sketch, None)
         rebuilt = rebuild(self.blueprint, submission)
         answer = self._run(rebuilt, sandbox)
-        if answer["end"] == "sandbox":
-            return Graded(self._failed(student, answer["report"]), None)
+        if answer["trouble"]:
+            return Graded(self._failed(student, answer["trouble"]), None)
         status, verdicts, flags = self.judge.judge(rebuilt.steps, answer["end"], answer["report"])
         result = replace(
             sketch,
@@ -227,15 +234,40 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def _fingerprint(options: Options) -> str:
+    """Of everything that is to be graded."""
+    digest = hashlib.sha256()
+    for student in students(options):
+        try:
+            what = read(options.submitted, student, options.lesson.slug).digest
+        except Unreadable as error:
+            what = str(error)
+        digest.update(repr((student, what)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def unfinished(course: Path, slug: str) -> bool:
+    """Whether a run of the lesson was begun in the folder `course` and has not ended."""
+    return _journal(course, slug).exists()
+
+
+def _journal(course: Path, slug: str) -> Path:
+    return course / "autograded" / f".{slug}.run.json"
+
+
 class Journal:
-    """Marks a run as begun until it is ended, so that the next one can go on with it, on the same cases."""
+    """Marks a run as begun until it is ended, so that the next one can go on with it, on the same cases.
+
+    Only with the very same submissions: whoever has seen the inputs of a run must not hand in for it.
+    """
 
     def __init__(self, options: Options):
-        self.path = options.course / "autograded" / f".{options.lesson.slug}.run.json"
+        self.path = _journal(options.course, options.lesson.slug)
         self.terms = {
             "release": digest_of(options.lesson.notebook("lessons")),
             "isolated": options.isolated,
             "library_answers": options.library_answers,
+            "submissions": _fingerprint(options),
         }
         self.seed = options.seed
         self.resumed = False

@@ -180,10 +180,14 @@ def _show(results: list) -> None:
 @app.command()
 def feedback(lesson: Lesson, students: Students = "", folder: Course = course.ROOT) -> None:
     """Write one HTML page per graded submission, to feedback/STUDENT/LESSON/."""
-    from autograde.grading import report, store
+    from autograde.grading import batch, report, store
 
     chosen = _lesson(lesson)
     with plain_errors():
+        if batch.unfinished(folder, chosen.slug):
+            raise ValueError(
+                f"a run of {chosen.slug} has not ended; its inputs must not be shown before `grade` ends it"
+            )
         graded = sorted(path.parent.parent.name for path in folder.glob(f"autograded/*/{chosen.slug}/result.json"))
         wanted = _names(students) or graded
         if missing := [name for name in wanted if name not in graded]:

@@ -7,10 +7,9 @@ and only the right computation has them.
 import contextlib
 import json
 import os
-from collections.abc import Callable
+import sys
 from importlib import import_module
 from random import Random
-from typing import NoReturn
 
 from autograde.blame import blame
 from autograde.exercise import Exercise
@@ -19,7 +18,7 @@ from autograde.limits import TimeLimit, time_limit
 from autograde.run import Outcome, collect
 
 MAX_TEXT = 4_000  # characters of one text that is reported
-Report = Callable[[dict], None]
+BEAT, LAST = b"c", b"l"  # a cell begins; there are no more
 
 
 def make_shell():
@@ -30,6 +29,7 @@ def make_shell():
     shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
     shell.showtraceback = shell.showsyntaxerror = lambda *_, **__: None  # nobody reads what is printed here
     shell.display_formatter.active_types = ["text/plain"]
+    shell.enable_gui = shell.enable_matplotlib = lambda gui=None: (gui, "agg")  # as `%matplotlib inline` wants it
     return shell
 
 
@@ -45,37 +45,47 @@ def warm(module: str, sources: list[str]) -> None:
             exec(compile(source, "<lesson>", "exec"), namespace)
 
 
-def reporter(descriptor: int) -> Report:
-    """Writes one JSON object a line."""
-
-    def report(message: dict) -> None:
-        data = (json.dumps(message) + "\n").encode()
-        while data:
-            data = data[os.write(descriptor, data) :]
-
-    return report
+def read_job(descriptor: int) -> dict:
+    """The job, which is in this process alone, to the end of its pipe."""
+    with os.fdopen(descriptor, "rb") as file:
+        return json.loads(file.read())
 
 
-def run(job: dict, shell, report: Report) -> None:
+def run(job: dict, shell, report: int, beats: int) -> None:
     """Run `job["cells"]` in order. A cell that fails does not stop the rest.
 
-    Each cell is {"source"} or, where an answer is to be tried, {"check": its name}.
+    Each cell is {"source"} or, where an answer is to be tried, {"check": its name}. `report` gets one JSON object a
+    line, `beats` a byte as each cell begins.
     """
+
+    def say(message: dict) -> None:
+        data = (json.dumps(message) + "\n").encode()
+        while data:
+            data = data[os.write(report, data) :]
+
     exercises = {each.name: each for each in import_module(f"autograde.exercises.{job['module']}").EXERCISES}
+    sys.path.append(
+        os.getcwd()
+    )  # after everything else, so that what a cell writes can be imported and shadows nothing
     for number, cell in enumerate(job["cells"]):
-        report({"cell": number})
+        os.write(beats, BEAT)
+        say({"cell": number})
         if "check" in cell:
-            report(_try(exercises[cell["check"]], shell.user_ns, job["seed"], job["watch"]))
+            say(_try(exercises[cell["check"]], shell.user_ns, job["seed"], job["watch"]))
         elif said := _run_cell(shell, cell["source"], job["cell_seconds"]):
-            report({"error": number, "said": said[:MAX_TEXT]})
-    report({"done": True})
+            say({"error": number, "said": said[:MAX_TEXT]})
+    say({"done": True})
+    os.write(beats, LAST)
 
 
 def _try(exercise: Exercise, namespace: dict, seed: int, watch: bool) -> dict:
     if exercise.name not in namespace:
         return {"missing": exercise.name}
+    global _trying
     _refused.clear()
+    _trying = True
     outcomes = collect(exercise, namespace[exercise.name], exercise.cases(Random(seed)), watch)
+    _trying = False
     borrowed = [outcome.borrowed for outcome in outcomes if outcome.borrowed] or _refused
     return {
         "exercise": exercise.name,
@@ -85,12 +95,17 @@ def _try(exercise: Exercise, namespace: dict, seed: int, watch: bool) -> dict:
 
 
 _refused: list[str] = []
+_trying = False
 
 
-def refuse(name: str) -> NoReturn:
-    """What a library function does here that would answer for the student."""
-    _refused.append(name)
-    raise RuntimeError(f"{name} does not answer here")
+def refuse(name: str) -> None:
+    """What a library function does here that would answer for the student: nothing, and while an answer is tried less.
+
+    A cell that only compares with the library, before or after it defines its own, goes on.
+    """
+    if _trying:
+        _refused.append(name)
+        raise RuntimeError(f"{name} does not answer here")
 
 
 def _as_json(outcome: Outcome) -> dict:

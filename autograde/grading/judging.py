@@ -9,6 +9,7 @@ from autograde.course import Lesson
 from autograde.exercise import Verdict
 from autograde.grading.rebuild import Step
 from autograde.grading.result import CUT_SHORT, GRADED, Flag
+from autograde.grading.submission import clean
 from autograde.grading.wire import Malformed, decode
 from autograde.judge import Trial
 from autograde.run import Outcome
@@ -126,7 +127,7 @@ def _outcome(fields: dict) -> Outcome:
 def _text(value: object) -> str:
     if type(value) is not str:
         raise TypeError("a text was wanted")
-    return value[:MAX_TEXT]
+    return clean(value[:MAX_TEXT])
 
 
 def _with_upstream(verdict: Verdict, sources: dict[str, str], verdicts: dict[str, Verdict]) -> Verdict:

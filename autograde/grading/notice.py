@@ -12,6 +12,7 @@ REACHING = {
     "traceback", "urllib", "webbrowser", "_thread",
 }  # fmt: skip
 COMPARING = {"__eq__", "__ne__", "__array_ufunc__", "__array_function__", "__class__", "__instancecheck__"}
+USES = {"__builtins__", "__import__", "compile", "eval", "exec", "get_ipython", "globals"}
 PLACES = ("/proc", "/sys", "solutions", "gradebook", "answers/")
 
 
@@ -50,7 +51,7 @@ def _seen(node: ast.AST, modules: set[str]) -> list[str]:
         return [f"assigns {node.value.id}.{node.attr}"] if node.value.id in modules else []
     if isinstance(node, ast.FunctionDef) and node.name in COMPARING:
         return [f"defines {node.name}"]
-    if isinstance(node, ast.Name) and node.id in ("__builtins__", "__import__", "get_ipython", "globals"):
+    if isinstance(node, ast.Name) and node.id in USES:
         return [f"uses {node.id}"]
     if isinstance(node, ast.Attribute) and node.attr in ("_getframe", "settrace", "setprofile", "f_back", "_exit"):
         return [f"uses {node.attr}"]

@@ -1,9 +1,12 @@
 """Start the process that runs submissions, shut in by bubblewrap, and talk to it."""
 
 import contextlib
+import io
 import json
 import os
+import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +17,7 @@ import psutil
 
 from autograde.grading.limits import Limits
 from autograde.grading.namespaces import SCRATCH
-from autograde.grading.zygote import HEADER
+from autograde.grading.zygote import HEADER, RUN, STOP
 
 COURSE = "/course"  # where the sandbox sees the part of the project that it may see
 START = "import sys; sys.path.insert(0, {course!r}); from autograde.grading.zygote import main; main()"
@@ -112,14 +115,16 @@ class Sandbox:
         program = [sys.executable, "-I", "-B", "-c", START.format(course=place), json.dumps(options)]
         self._command = [*_wrapped(_python_folders(), course), *program] if isolated else program
         self._process: subprocess.Popen | None = None
+        self._control: socket.socket | None = None
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the sandbox)
 
     def run(self, job: dict) -> dict:
-        """What the zygote answers to `job`. SandboxError when it could not be started or gave no answer."""
+        """What the zygote says of the run, and the "report". SandboxError when it did not start or gave no answer."""
         try:
             if self._process is None:
                 self._start()
-            return self._ask(job, self._limits.notebook_seconds + SPARE_SECONDS)
+            with _Deadline(self._process, self._limits.notebook_seconds + SPARE_SECONDS):
+                return self._ask(job)
         except (OSError, ValueError) as error:
             self.close()
             raise SandboxError(f"the sandbox stopped ({error}); {self._last_words()}") from error
@@ -128,36 +133,68 @@ class Sandbox:
         environment = _environment()
         if not self._isolated:
             environment |= {"HOME": str(self._course), "TMPDIR": tempfile.gettempdir()}
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env=environment | {"PATH": os.environ.get("PATH", os.defpath)},
-            start_new_session=True,  # Ctrl-C ends the grader in order, not the sandbox under it
-        )
-        with self._deadline(START_SECONDS):
-            self._receive()
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=theirs,
+                stdout=self._log,
+                stderr=self._log,
+                env=environment | {"PATH": os.environ.get("PATH", os.defpath)},
+                start_new_session=True,  # Ctrl-C ends the grader in order, not the sandbox under it
+            )
+        with _Deadline(self._process, START_SECONDS):
+            self._answer()
 
-    def _ask(self, job: dict, seconds: float) -> dict:
-        data = json.dumps(job).encode()
-        with self._deadline(seconds):
-            self._process.stdin.write(HEADER.pack(len(data)) + data)
-            self._process.stdin.flush()
-            return self._receive()
+    def _ask(self, job: dict) -> dict:
+        """Give a job and two fresh pipes, and gather the report until the answer comes and every writer is gone."""
+        job_end, job_pipe = os.pipe()
+        report_pipe, report_end = os.pipe()
+        with os.fdopen(job_pipe, "wb") as jobs, os.fdopen(report_pipe, "rb", buffering=0) as reports:
+            try:
+                socket.send_fds(self._control, [RUN], [job_end, report_end])
+            finally:
+                os.close(job_end)
+                os.close(report_end)
+            with contextlib.suppress(BrokenPipeError):  # it ended before it had read all
+                jobs.write(json.dumps(job).encode())
+                jobs.flush()
+            with contextlib.suppress(BrokenPipeError):
+                jobs.close()
+            report, flooded = self._gather(reports)
+            answer = self._answer()
+            while not flooded and (piece := reports.read(2**20)):
+                report += piece
+        if len(report) > self._limits.report_bytes:
+            answer["end"] = "report"
+        return answer | {"report": report[: self._limits.report_bytes].decode("ascii", errors="replace")}
 
-    def _deadline(self, seconds: float) -> "_Deadline":
-        return _Deadline(self._process, seconds)
+    def _gather(self, reports: io.FileIO) -> tuple[bytearray, bool]:
+        """What is reported until the answer is there, and whether that was so much that the run had to be stopped."""
+        report = bytearray()
+        watched = [reports, self._control]
+        while True:
+            ready, _, _ = select.select(watched, [], [])
+            if self._control in ready:
+                return report, False
+            if not (piece := reports.read(2**20)):
+                watched.remove(reports)  # every writer is gone; the answer follows
+            report += piece
+            if len(report) > self._limits.report_bytes:
+                self._control.sendall(STOP)
+                return report, True
 
-    def _receive(self) -> dict:
-        header = self._process.stdout.read(HEADER.size)
-        if len(header) < HEADER.size:
-            raise ValueError("it ended")
-        (size,) = HEADER.unpack(header)
-        data = self._process.stdout.read(size)
-        if len(data) < size:
-            raise ValueError("it ended in the middle of an answer")
-        return json.loads(data)
+    def _answer(self) -> dict:
+        (size,) = HEADER.unpack(self._exactly(HEADER.size))
+        return json.loads(self._exactly(size))
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            if not (piece := self._control.recv(size - len(data))):
+                raise ValueError("it ended")
+            data += piece
+        return data
 
     def _last_words(self) -> str:
         self._log.seek(0)
@@ -170,9 +207,7 @@ class Sandbox:
         if process is None:
             return
         _end(process)
-        with contextlib.suppress(OSError):  # what was still to be written reaches nobody
-            process.stdin.close()
-        process.stdout.close()
+        self._control.close()
         process.wait()
 
     def __enter__(self) -> "Sandbox":

@@ -53,8 +53,8 @@ def read(submitted: Path, student: str, slug: str) -> Submission:
     names = sorted(os.listdir(folder))
     name = _choose([each for each in names if each.endswith(".ipynb")], slug)
     content = _content(folder / name)
-    others = tuple(each for each in names if each not in (name, "timestamp.txt"))
-    return Submission(name, hashlib.sha256(content).hexdigest(), tuple(_cells(content)), others)
+    others = tuple(clean(each) for each in names if each not in (name, "timestamp.txt"))
+    return Submission(clean(name), hashlib.sha256(content).hexdigest(), tuple(_cells(content)), others)
 
 
 def _choose(names: list[str], slug: str) -> str:

@@ -1,11 +1,12 @@
 """The part of the project that the sandbox sees: what cells import, without anything that would answer for them."""
 
 import ast
+import re
 import shutil
 from importlib import import_module
 from pathlib import Path
 
-from autograde.course import ROOT, Lesson
+from autograde.course import LESSONS, ROOT, Lesson
 
 # Modules of autograde that drive answers. The answers, the judge and the grader itself stay outside.
 DRIVING = ("__init__", "blame", "course", "exercise", "limits", "run", "values")
@@ -32,24 +33,43 @@ def build(lesson: Lesson, target: Path, library_answers: bool, root: Path = ROOT
     for name in ("__init__", lesson.module):
         shutil.copy(root / "autograde" / "exercises" / f"{name}.py", package / "exercises")
     if not library_answers:
-        for file, functions in _library(lesson).items():
+        for file, functions in _answering(lesson, root).items():
             path = target / file
             module = file.removesuffix(".py").replace("/", ".")
             path.write_text(without(path.read_text(encoding="utf-8"), module, functions), encoding="utf-8")
 
 
+def _answering(lesson: Lesson, root: Path) -> dict[str, set[str]]:
+    """Functions of the library to be cut out, by file.
+
+    Those that answer an exercise of this lesson or of a later one, whose functions are often this lesson's in another
+    form; and what stands beside them in their modules, unless the lesson speaks of it. What earlier lessons have built
+    is there to be used.
+    """
+    notebook = lesson.notebook("lessons").read_text(encoding="utf-8")
+    said = set(re.findall(r"\w+", notebook))
+    cut: dict[str, set[str]] = {}
+    for each in LESSONS[LESSONS.index(lesson) :]:
+        for module, functions in _library(each).items():
+            file = f"{module.replace('.', '/')}.py"
+            source = (root / file).read_text(encoding="utf-8")
+            beside = {name for name, _ in _functions(ast.parse(source)) if name.rpartition(".")[2] not in said}
+            cut[file] = cut.get(file, set()) | functions | beside
+    return cut
+
+
 def _library(lesson: Lesson) -> dict[str, set[str]]:
-    """Qualified names of the functions that would answer for the learner, by file."""
+    """Qualified names of the functions that would answer the lesson's exercises, by module."""
     found: dict[str, set[str]] = {}
     for exercise in import_module(f"autograde.exercises.{lesson.module}").EXERCISES:
         for name in exercise.library:
             module, _, function = name.partition(":")
-            found.setdefault(f"{module.replace('.', '/')}.py", set()).add(function)
+            found.setdefault(module, set()).add(function)
     return found
 
 
 def without(source: str, module: str, functions: set[str]) -> str:
-    """`source` of `module`, in which the named functions refuse to work. ValueError names what is not there."""
+    """`source` of `module`, in which the named functions refuse to work. ValueError names what is missing."""
     lines = source.splitlines()
     missing = set(functions)
     for name, node in _functions(ast.parse(source)):

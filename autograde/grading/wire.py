@@ -13,6 +13,7 @@ from autograde.values import Opaque, Raised
 
 MAX_BITS = 65_536  # of one integer: arithmetic on longer ones could keep the judge busy for hours
 EXACT = 2**53  # JSON readers agree on integers up to here
+MAX_KEYS = 1_000  # of one dict
 ITEM_SIZES = (1, 2, 4, 8, 16)
 
 
@@ -63,6 +64,11 @@ def _text(content: object) -> str:
     return content
 
 
+def _name(content: object) -> str:
+    """Of a type. Anything can be one; it is shown to people."""
+    return "".join(each if each.isprintable() else "?" for each in _text(content)[:100])
+
+
 def _int(content: object) -> int:
     if len(_text(content)) > MAX_BITS // 4 + 3:
         raise Malformed("too long an integer")
@@ -76,10 +82,16 @@ def _float(content: object) -> float:
 
 
 def _dict(content: object) -> dict:
-    decoded = {}
-    for key, item in content:
-        decoded[decode(key)] = decode(item)  # an unhashable key is a TypeError
-    return decoded
+    if len(content) > MAX_KEYS:
+        raise Malformed("too large a dict")
+    return {_key(key): decode(item) for key, item in content}
+
+
+def _key(key: object) -> object:
+    """Only keys that nobody can choose so that all of them hash alike: a dict of those takes hours to build."""
+    if key is None or type(key) in (bool, str) or (type(key) is int and abs(key) < EXACT):
+        return key
+    raise Malformed("not a key")
 
 
 def _fraction(content: object) -> Fraction:
@@ -105,6 +117,6 @@ _DECODERS = {
     "dict": _dict,
     "fraction": _fraction,
     "array": _array,
-    "raised": lambda content: Raised(_text(content)),
-    "opaque": lambda content: Opaque(_text(content)),
+    "raised": lambda content: Raised(_name(content)),
+    "opaque": lambda content: Opaque(_name(content)),
 }

@@ -1,8 +1,10 @@
 """The process that waits in the sandbox with every library imported, and forks one child per submission.
 
-It is given {"module": …, "warm": […], "isolated": true, "limits": {…}} as its one argument. Jobs come on standard input
-and answers go to standard output, each as four bytes of length and that many of JSON. It never runs a student's code
-itself: the grandchild that does cannot see it, signal it or write where it reads.
+It is given {"module": …, "warm": […], "isolated": true, "limits": {…}} as its one argument. Its standard input is a
+socket. For each submission two pipes come through it, one to read the job from and one to write the report to, which it
+hands to the child unread; back goes what became of the run. So nothing of one submission is ever in this process, whose
+memory the next child inherits. It never runs a student's code itself: the grandchild that does cannot see it, signal it
+or write where it reads.
 """
 
 import contextlib
@@ -13,6 +15,7 @@ import resource
 import select
 import shutil
 import signal
+import socket
 import struct
 import sys
 import tempfile
@@ -26,106 +29,90 @@ POLL_SECONDS = 0.05
 GRACE_SECONDS = 3.0  # for a cell to end by its own limit, and for a process to end after its last report
 SETTLE_SECONDS = 20.0
 HEADER = struct.Struct(">I")
+RUN, STOP = b"r", b"s"  # what the grader says
 
 
 def main() -> None:
     options = json.loads(sys.argv[1])
-    # Standard output is for answers alone; whatever a library prints while it is imported goes to the log.
-    answers = os.dup(1)
-    os.dup2(2, 1)
+    control = socket.socket(fileno=os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     inside.warm(options["module"], options["warm"])
     shell = inside.make_shell()
     gc.collect()
     gc.freeze()  # so that a child's collector does not touch, and thereby copy, what is imported
-    zygote = Zygote(shell, Limits(**options["limits"]), options["isolated"])
-    _send(answers, {"ready": True})
-    while (job := _receive(0)) is not None:
-        _send(answers, zygote.run(job))
+    zygote = Zygote(shell, Limits(**options["limits"]), options["isolated"], control)
+    _send(control, {"ready": True})
+    while True:
+        said, pipes, _, _ = socket.recv_fds(control, 1, 2)
+        if said == RUN:
+            _send(control, zygote.run(*pipes))
+        elif said != STOP:  # a late STOP is about a run that has ended; nothing at all means that the grader is gone
+            return
 
 
-def _receive(descriptor: int) -> dict | None:
-    header = _exactly(descriptor, HEADER.size)
-    return None if header is None else json.loads(_exactly(descriptor, HEADER.unpack(header)[0]))
-
-
-def _exactly(descriptor: int, size: int) -> bytes | None:
-    data = b""
-    while len(data) < size:
-        if not (piece := os.read(descriptor, min(size - len(data), 2**20))):
-            return None
-        data += piece
-    return data
-
-
-def _send(descriptor: int, message: dict) -> None:
+def _send(control: socket.socket, message: dict) -> None:
     data = json.dumps(message).encode()
-    data = HEADER.pack(len(data)) + data
-    while data:
-        data = data[os.write(descriptor, data) :]
+    control.sendall(HEADER.pack(len(data)) + data)
 
 
 class Zygote:
     """Runs one submission at a time and watches it from outside."""
 
-    def __init__(self, shell, limits, isolated: bool):
-        self.shell, self.limits, self.isolated = shell, limits, isolated
+    def __init__(self, shell, limits: Limits, isolated: bool, control: socket.socket):
+        self.shell, self.limits, self.isolated, self.control = shell, limits, isolated, control
         self.around = set(_processes()) if isolated else set()  # that belong to the sandbox itself
 
-    def run(self, job: dict) -> dict:
-        """{"end": "done" or the limit that was met, "report": its lines, "seconds", "cpu_seconds"}."""
+    def run(self, job: int, report: int) -> dict:
+        """{"end": "done" or the limit that was met, "seconds", "cpu_seconds", "trouble": with the sandbox}."""
         begun = time.monotonic()
-        report, report_end = os.pipe()
+        beats, beat_end = os.pipe()  # one byte as each cell begins
         status, status_end = os.pipe()
         scratch = None if self.isolated else tempfile.mkdtemp(prefix="grading-")
         child = os.fork()
         if child == 0:
-            self._guard(job, report_end, status_end, scratch)
-        os.close(report_end)
-        os.close(status_end)
+            self._guard(job, report, beat_end, status_end, scratch)
+        for mine in (job, report, beat_end, status_end):
+            os.close(mine)
         try:
-            lines, end = self._watch(report, begun)
+            end = self._watch(beats, begun)
             usage = self._end(child, GRACE_SECONDS if end == "done" else 0.0)
             trouble = os.read(status, 4096).decode(errors="replace")
             self._settle()
         finally:
-            os.close(report)
+            os.close(beats)
             os.close(status)
             if scratch:
                 shutil.rmtree(scratch, ignore_errors=True)
-        if "trouble" in trouble:
-            return {"end": "sandbox", "report": trouble, "seconds": 0.0, "cpu_seconds": 0.0}
         return {
             "end": end,
-            "report": lines.decode("ascii", errors="replace"),
             "seconds": time.monotonic() - begun,
             "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "trouble": trouble,
         }
 
-    def _watch(self, report: int, begun: float) -> tuple[bytes, str]:
-        """Read the report to its end, or until a limit is met."""
-        lines = bytearray()
-        cell_begun = begun
+    def _watch(self, beats: int, begun: float) -> str:
+        """Wait for the end, or until a limit is met. Each beat begins the time of another cell."""
+        cell_begun = looked = begun
         while True:
-            ready, _, _ = select.select([report], [], [], POLL_SECONDS)
+            ready, _, _ = select.select([beats, self.control], [], [], POLL_SECONDS)
             now = time.monotonic()
-            if ready:
-                piece = os.read(report, 2**20)
-                if not piece:
-                    return bytes(lines), "done"
-                if b'{"cell"' in piece:
-                    cell_begun = now
-                lines += piece
-                if lines.endswith(b'{"done": true}\n'):
-                    return bytes(lines), "done"  # what still runs is ended with the rest
+            if self.control in ready:  # the grader has had enough, or is gone
+                return "report"
+            if beats in ready:
+                beat = os.read(beats, 4096)
+                if not beat or inside.LAST in beat:
+                    return "done"  # what still runs is ended with the rest
+                cell_begun = now
             for name, met in (
-                ("report", len(lines) > self.limits.report_bytes),
                 ("cell time", now - cell_begun > self.limits.cell_seconds + GRACE_SECONDS),
                 ("notebook time", now - begun > self.limits.notebook_seconds),
             ):
                 if met:
-                    return bytes(lines), name
-            if not ready and (name := self._too_much()):
-                return bytes(lines), name
+                    return name
+            if now - looked > POLL_SECONDS:
+                looked = now
+                if name := self._too_much():
+                    return name
 
     def _too_much(self) -> str:
         """The limit on processes or memory that the submission as a whole has met, or ""."""
@@ -159,30 +146,30 @@ class Zygote:
                 raise RuntimeError(f"processes that do not end: {left}")
             time.sleep(0.001)
 
-    def _guard(self, job: dict, report: int, status: int, scratch: str | None) -> NoReturn:
+    def _guard(self, job: int, report: int, beats: int, status: int, scratch: str | None) -> NoReturn:
         """In the first child: shut itself in, start process 1 there, wait for it."""
         try:
-            _only(report, status)
+            _only(job, report, beats, status)
             os.setsid()
             if self.isolated:
                 namespaces.unshare()
                 namespaces.die_with_parent()
                 first = os.fork()
                 if first == 0:
-                    self._first(job, report, status)
-                os.close(report)
+                    self._first(job, report, beats, status)
+                _only(status)
                 os.waitpid(first, 0)
             else:
                 os.close(status)
                 os.chdir(scratch)
                 os.environ["HOME"] = scratch
-                self._student(job, report)
+                self._student(job, report, beats)
         except BaseException as error:
             os.write(status, f"trouble: {error!r}".encode())
         finally:
             os._exit(0)
 
-    def _first(self, job: dict, report: int, status: int) -> NoReturn:
+    def _first(self, job: int, report: int, beats: int, status: int) -> NoReturn:
         """In process 1 of the namespace: make it private, start the student's process, end when that ends."""
         try:
             namespaces.private_files(self.limits)
@@ -195,8 +182,9 @@ class Zygote:
                 namespaces.prctl(namespaces.DUMPABLE, 1)
                 os.close(status)
                 namespaces.limit_processes(self.limits)
-                self._student(job, report)
-            os.close(report)
+                namespaces.forbid_calls()
+                self._student(job, report, beats)
+            _only(status)
             while os.wait()[0] != student:  # orphans are handed to process 1
                 pass
         except BaseException as error:
@@ -204,10 +192,10 @@ class Zygote:
         finally:
             os._exit(0)
 
-    def _student(self, job: dict, report: int) -> NoReturn:
+    def _student(self, job: int, report: int, beats: int) -> NoReturn:
         try:
             namespaces.set_limits(self.limits)
-            inside.run(job, self.shell, inside.reporter(report))
+            inside.run(inside.read_job(job), self.shell, report, beats)
         finally:
             os._exit(0)
 
