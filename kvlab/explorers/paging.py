@@ -207,7 +207,7 @@ def reading(setting: Setting, pool_class=None, waste=None) -> Reading:
     tokens = np.arange(1, MOST_TOKENS + 1)
     wasted = -tokens % block
     shares = wasted / (tokens + wasted)
-    caption = f"tables {tables_by}; waste {waste_by}"
+    caption = f"tables: {tables_by}; waste: {waste_by}"
     return Reading(setting, states[max(0, step - 1)], states[step], shares, caption)
 
 
