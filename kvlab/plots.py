@@ -540,7 +540,7 @@ def slots_held(slots) -> Picture:
     """Slots that a sequence of 0, 1, 2, … tokens holds, above the slots that it uses; the gap is waste."""
     fig, ax = _figure(7.4, 3.2)
     tokens, slots = list(range(len(slots))), [float(each) for each in slots]
-    ax.fill_between(tokens, tokens, slots, step=None, color=VERMILION, alpha=0.15, linewidth=0, label="empty slots")
+    ax.fill_between(tokens, tokens, slots, step="mid", color=VERMILION, alpha=0.15, linewidth=0, label="empty slots")
     ax.plot(tokens, slots, color=BLUE, marker="o", markersize=4, linewidth=1, drawstyle="steps-mid", label="slots held")
     ax.plot(tokens, tokens, color=INK, linewidth=1.2, linestyle="--", label="slots in use")
     ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))

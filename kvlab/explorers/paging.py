@@ -249,9 +249,9 @@ class Chart:
 
     def __init__(self):
         with rc_context(plots.STYLE):
-            self.figure = Figure((5.4, 4.5), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
-            self._make_pool(self.figure.add_axes((0.02, 0.56, 0.96, 0.4)))
-            self._make_waste(self.figure.add_axes((0.125, 0.115, 0.85, 0.32)))
+            self.figure = Figure((5.4, 4.3), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+            self._make_pool(self.figure.add_axes((0.02, 0.545, 0.96, 0.43)))
+            self._make_waste(self.figure.add_axes((0.125, 0.12, 0.85, 0.33)))
 
     def _make_pool(self, ax) -> None:
         self.pool = ax
@@ -295,7 +295,7 @@ class Chart:
         self.figure.legend(
             handles=[self.exact, self.mean, self.worst, self.falls],
             loc="center",
-            bbox_to_anchor=(0.53, 0.485),
+            bbox_to_anchor=(0.53, 0.495),
             ncols=4,
             frameon=False,
             fontsize=8,
