@@ -20,7 +20,7 @@ LIBRARY = (
     *(f"kvlab.paging:BlockPool.{name}" for name in ("allocate", "append", "fork", "truncate", "free", "table", "ref")),
 )
 EMPTIED = "# the list that it.table(…) gave is emptied:"
-DISAGREE = "the pool and the owner of its storage disagree"
+DISAGREE = ["pool and storage disagree"]
 KINDS = ("allocate", "append", "append", "append", "fork", "truncate", "free", "misuse")
 BLANK = -1  # in a slot that nobody wrote to
 
@@ -288,7 +288,7 @@ def _pool(rng: Random) -> list[Case]:
         case("your own list", 3, [["allocate", "A", b + t], [EMPTIED, "A"], ["append", "A", 1]]),
         *(
             Case(
-                f"random calls, blocks of {block}",
+                f"random calls, every token read back, blocks of {block}",
                 {"num_blocks": blocks, "block": block, "calls": 500, "seed": rng.randrange(10**6)},
             )
             for blocks, block in ((7, 3), (9, 2))
