@@ -24,10 +24,13 @@ def blame(error: BaseException) -> str:
 def _blame(error: BaseException) -> str:
     name, message = type_name(type(error)), str(error)[:300]
     said = f"{name}: {message}" if message else name
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if frame.filename.startswith(CHECKER):
+    # Not extract_tb, which looks on the disk for every line of the trace.
+    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file = frame.f_code.co_filename
+        if file.startswith(CHECKER):
             return said  # the call itself failed, before a line of the answer ran
-        if not frame.filename.startswith(NOT_THEIRS) and "site-packages" not in frame.filename:
-            line = linecache.getline(frame.filename, frame.lineno).strip() or frame.line or ""
-            return f"{said}\nin your {frame.name}, line {frame.lineno}:  {line}"
+        if not file.startswith(NOT_THEIRS) and "site-packages" not in file:
+            linecache.checkcache(file)
+            line = linecache.getline(file, number, frame.f_globals).strip()
+            return f"{said}\nin your {frame.f_code.co_name}, line {number}:  {line}"
     return said

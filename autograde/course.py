@@ -112,6 +112,22 @@ LESSONS = (
             "RotaryCache": 4,
         },
     ),
+    Lesson(
+        slug="07_paging",
+        title="Paging",
+        promise="Keep tokens in blocks of a shared pool, and say what growth, forks and a full pool cost.",
+        minutes=50,
+        needs=("02_byte_formula", "04_rectangular_masks"),
+        exercises={
+            "blocks_needed": 1,
+            "slot_of": 2,
+            "waste": 2,
+            "gather": 2,
+            "paged_attention": 3,
+            "BlockPool": 6,
+            "can_promise": 2,
+        },
+    ),
 )
 
 

@@ -40,9 +40,14 @@ def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
         cases = answer.exercise.cases(Random(seed))
         expected = [answer.expected(case) for case in cases]
         traces = {known.name: trace(answer, known.wrong, cases) for known in answer.misconceptions}
+        right = {
+            name: list(map(accepted, [answer] * len(cases), cases, values, expected)) for name, values in traces.items()
+        }
         for name, values in traces.items():
-            rejected[name] &= not all(map(accepted, [answer] * len(cases), cases, values, expected))
-            twins = [other for other in names if same(values, traces[other], answer.tolerance)]
+            rejected[name] &= not all(right[name])
+            # Only those that fail the same cases can be the same, and there are many pairs.
+            alike = [other for other in names if right[other] == right[name]]
+            twins = [other for other in alike if same(values, traces[other], answer.tolerance)]
             diagnosed[name] &= twins[:1] == [name]
             distinct[name] &= twins == [name]
     return [Row(answer.exercise.name, name, rejected[name], diagnosed[name], distinct[name]) for name in names]

@@ -136,8 +136,34 @@ def grouped_query_cache():
             )
 
 
+def paging():
+    """Lesson 07: its explorer, event to picture, on a learner's class; and calls of the library's pool per second."""
+    from kvlab.explorers.paging import explore
+    from kvlab.paging import BlockPool, waste
+
+    widget, seconds = explore(BlockPool, waste), []
+    for _ in range(EVENTS):
+        start = time.perf_counter()
+        widget.block.value += 1
+        seconds.append(time.perf_counter() - start)
+    median = statistics.median(seconds) * 1e3
+    yield f"explorer of lesson 07, event to picture: {median:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"
+
+    pool, rounds = BlockPool(256, 16), 20_000
+    first = pool.allocate(100)
+    start = time.perf_counter()
+    for _ in range(rounds):
+        fork = pool.fork(first)
+        pool.append(fork, 1)
+        pool.append(fork, 30)
+        pool.truncate(fork, 70)
+        pool.free(fork)
+    rate = 5 * rounds / (time.perf_counter() - start)
+    yield f"block pool: {rate:,.0f} calls per second of fork, append, truncate and free (wanted ≥ 100,000)"
+
+
 GRADING = (bench_grading.grading, bench_grading.memory, bench_grading.mixed)
-MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, *GRADING)
+MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, paging, *GRADING)
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--record"]:

@@ -77,6 +77,13 @@ PICTURES = {
     "costs in elements": lambda: plots.costs(RECORDED["appending"], "elements", recorded.label(RECORDED["about"])),
     "costs in bytes": lambda: plots.costs(RECORDED["attending"], "peak_bytes", recorded.label(RECORDED["about"])),
     "costs, one size": lambda: plots.costs(RECORDED["attending"][:2], "peak_bytes", "live"),
+    "slots held": lambda: plots.slots_held([4 * -(-n // 4) for n in range(18)]),
+    "slots held, a strange answer": lambda: plots.slots_held([10**9, -3, 0.5]),
+    "slots of a pool": lambda: plots.slot_map({("A", 0): (2, 1), ("B", 0): (2, 1)}, 5, 4, "yours", {2: "count 2"}),
+    "slots, many sequences": lambda: plots.slot_map({(n, 12): (0, i) for i, n in enumerate("ABCDEF")}, 1, 6, "yours"),
+    "slots, none": lambda: plots.slot_map({}, 10, 16, "something long " * 4),
+    "share of waste": lambda: plots.waste_share({"a": [(1, 0.4), (99, 0.01)], "b": [(1, 0.2)]}, 0.04, [(50, "half")]),
+    "share of waste, a strange answer": lambda: plots.waste_share({"a": [(1, -3.0), (2, NAN)]}, 0.04),
     "staircase": lambda: plots.tokens_that_fit([(n << 14, sizes.max_tokens(n << 14, CARD, 16)) for n in range(90)]),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
@@ -253,6 +260,25 @@ def test_a_row_that_does_not_survive_stands_out():
     assert picture.alt == "Rows that survive a change. layer 0: K 1 and V 0 of 2, yours: 1."
 
 
+def test_a_slot_shows_every_token_that_lies_there():
+    picture = plots.slot_map({("A", 0): (1, 0), ("B", 0): (1, 0), ("A", 1): (0, 3)}, 2, 4, "yours", {1: "count 2"})
+    assert picture.alt == "yours. A1 in block 0, offset 3; A0 B0 in block 1, offset 0. Block 1: count 2."
+    drawn = {text.get_text(): text.get_position() for text in picture.figure.axes[0].texts}
+    assert drawn["A0 B0"] == (0, 1) and drawn["A1"] == (3, 0)
+
+
+@pytest.mark.parametrize("place", [(2, 0), (-1, 0), (0, 4), (0, -1)])
+def test_a_place_outside_the_pool_is_refused(place):
+    with pytest.raises(ValueError, match=r"position 5 of A lies at .*, outside the pool"):
+        plots.slot_map({("A", 5): place}, 2, 4, "yours")
+
+
+def test_waste_is_told_with_its_marks():
+    alt = plots.waste_share({"yours": [(1, 0.75), (400, 0.02)]}, 0.04, [(180, "mean")]).alt
+    assert alt.endswith("a line at 4%: yours 2.0% at 400. mean at 180 tokens.")
+    assert plots.slots_held([0, 4, 4]).alt == "Slots held by a sequence of 0, 1, 2, … tokens: 0, 4, 4."
+
+
 def test_a_picture_of_exact_integers_beyond_float_is_drawn():
     plots.tokens_that_fit([(0, 0), (10**30, 10**25)]).png()
 
@@ -260,8 +286,8 @@ def test_a_picture_of_exact_integers_beyond_float_is_drawn():
 def test_no_plot_touches_pyplot_or_torch():
     program = (
         "import sys, kvlab.plots, kvlab.explorers.byte_formula as b, kvlab.explorers.cache_parity as c;"
-        "import kvlab.explorers.why_a_cache as a, kvlab.explorers.rectangular_masks as r;"
-        "a.explore(); b.explore(); c.explore(); r.explore();"
+        "import kvlab.explorers.why_a_cache as a, kvlab.explorers.rectangular_masks as r, kvlab.explorers.paging as p;"
+        "a.explore(); b.explore(); c.explore(); r.explore(); p.explore();"
         "sys.exit('matplotlib.pyplot' in sys.modules or 'torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

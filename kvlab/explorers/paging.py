@@ -1,0 +1,429 @@
+"""Explorer of lesson 07: a pool of blocks, action by action, and the waste of the last block against length.
+
+`reading` plays the actions, `explore` has the controls, `static_figure` is the picture for a page without controls.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from kvlab import paging, plots
+from kvlab.explorers import controls
+from kvlab.explorers.controls import (
+    CUSTOM,
+    ask,
+    count,
+    dropdown,
+    facts,
+    library_instead,
+    slider,
+    text_field,
+    verdict,
+)
+from kvlab.pictures import CSS_DPI, Picture
+from kvlab.sizes import whole
+
+NUM_BLOCKS, ACROSS = 12, 6
+MOST_BLOCK, MOST_TOKENS, MOST_ACTIONS = 64, 2048, 12
+LIMIT = 0.04  # the share of wasted slots that the PagedAttention paper reports to stay below
+SCRIPTS = {
+    "fork and copy": "new A 6, fork A B, grow B 1, grow A 1, grow A 3, fork B C, free A, free B",
+    "growth": "new A 5, new B 3, grow A 4, grow A 4, grow B 1",
+    "truncation": "new A 13, fork A B, cut B 6, grow B 3, free A, cut B 0",
+    "a full pool": "new A 20, new B 20, grow A 8, grow B 4, free A, grow B 4",
+}
+START = "fork and copy"
+TINTS = {"A": "#bfdcee", "B": "#fbe3b3", "C": "#bfe7dc", "D": "#f3dbe8", "E": "#cfeafa"}
+FORMS = re.compile(r"(?:(new|grow|cut) ([A-E]) (\d{1,4}))|(?:(fork) ([A-E]) ([A-E]))|(?:(free) ([A-E]))")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the controls say: the actions, how many of them are done, and the slots of a block."""
+
+    script: str = SCRIPTS[START]
+    step: int = 3
+    block: int = 4
+
+
+@dataclass(frozen=True)
+class State:
+    """The pool after an action. `refs` has one count for each block, `copies` are (source, target) blocks."""
+
+    action: str = ""
+    tables: dict[str, list[int]] = None
+    lengths: dict[str, int] = None
+    refs: tuple[int, ...] = (0,) * NUM_BLOCKS
+    copies: tuple[tuple[int, int], ...] = ()
+    refused: bool = False
+
+    @property
+    def free(self) -> int:
+        return self.refs.count(0)
+
+    def used(self, block: int, size: int) -> int:
+        """Slots of a block that hold a token of somebody."""
+        ends = [
+            min(size, self.lengths[name] - table.index(block) * size)
+            for name, table in self.tables.items()
+            if block in table
+        ]
+        return max(ends, default=0)
+
+    def owners(self, block: int) -> list[str]:
+        return [name for name, table in self.tables.items() if block in table]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The states before and after the last action done, and the share of wasted slots at 1, 2, 3, … tokens."""
+
+    setting: Setting
+    before: State
+    state: State
+    shares: np.ndarray
+    computed_by: str  # a sentence for the caption
+
+    @property
+    def verdict(self) -> str:
+        """What the last action did, in one sentence without its full stop."""
+        before, state = self.before, self.state
+        slots = (NUM_BLOCKS - state.free) * self.setting.block
+        tokens = sum(state.used(block, self.setting.block) for block in range(NUM_BLOCKS))
+        held = f"{slots} slots held, {slots - tokens} of them empty; {state.free} of {NUM_BLOCKS} blocks free"
+        if not state.action:
+            return f"an empty pool; {held}"
+        return f"{state.action}: {_happened(before, state)}; {held}"
+
+
+def _happened(before: State, state: State) -> str:
+    if state.refused:
+        return "refused with MemoryError, and nothing changed"
+    if state.copies:
+        source, target = state.copies[0]
+        return f"block {source} is shared and has room, so it is copied to block {target} first"
+    taken = [block for block in range(NUM_BLOCKS) if state.refs[block] and not before.refs[block]]
+    given = [block for block in range(NUM_BLOCKS) if before.refs[block] and not state.refs[block]]
+    if taken:
+        return f"takes {_blocks(taken)}"
+    if given:
+        return f"gives back {_blocks(given)}"
+    if state.action.startswith("fork"):
+        return "the same blocks under a second table"
+    return "no block is taken or given back"
+
+
+def _blocks(numbers) -> str:
+    return f"block{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers)) or 'none'}"
+
+
+def parse(script: str) -> list[list]:
+    """Actions typed by a person, each as [kind, name, …]. ValueError says what came and what was wanted."""
+    parts = [" ".join(part.split()) for part in re.split(r"[,;\n]", script) if part.strip()]
+    if not 1 <= len(parts) <= MOST_ACTIONS:
+        raise ValueError(f"actions: wanted 1 to {MOST_ACTIONS}, separated by commas, got {len(parts)}")
+    actions, alive = [], set()
+    for part in parts:
+        match = FORMS.fullmatch(part)
+        if not match:
+            raise ValueError(
+                f"actions: wanted such as 'new A 5', 'grow A 4', 'fork A B', 'cut A 2' or 'free A', got {part[:30]!r}"
+            )
+        kind, name, *rest = [each for each in match.groups() if each]
+        made = rest[0] if kind == "fork" else name if kind == "new" else None
+        if made in alive:
+            raise ValueError(f"actions: {made} exists already at {part!r}")
+        if kind != "new" and name not in alive:
+            raise ValueError(f"actions: there is no {name} at {part!r}")
+        if made:
+            alive.add(made)
+        if kind == "free":
+            alive.remove(name)
+        actions.append([kind, name, *(rest if kind == "fork" else map(int, rest))])
+    return actions
+
+
+def play(pool_class: Callable, script: str, block: int) -> list[State]:
+    """The states of a pool, the empty one first. ValueError on actions that make no sense."""
+    pool, ids, states = pool_class(NUM_BLOCKS, block), {}, [State(tables={}, lengths={})]
+    for kind, name, *rest in parse(script):
+        action = " ".join(map(str, [kind, name, *rest]))
+        lengths = dict(states[-1].lengths)
+        if name not in ids and kind != "new":
+            states.append(replace(states[-1], action=action, copies=(), refused=True))
+            continue  # the action that was to make this sequence was refused
+        copies = ()
+        try:
+            if kind == "new":
+                ids[name], lengths[name] = pool.allocate(rest[0]), rest[0]
+            elif kind == "grow":
+                copies = tuple((int(source), int(target)) for source, target in pool.append(ids[name], rest[0]))
+                lengths[name] += rest[0]
+            elif kind == "fork":
+                ids[rest[0]], lengths[rest[0]] = pool.fork(ids[name]), lengths[name]
+            elif kind == "cut":
+                kept = min(rest[0], lengths[name])
+                pool.truncate(ids[name], kept)
+                lengths[name] = kept
+            else:
+                pool.free(ids.pop(name))
+                del lengths[name]
+        except MemoryError:
+            states.append(replace(states[-1], action=action, copies=(), refused=True))
+            continue
+        tables = {each: [int(number) for number in pool.table(ids[each])] for each in lengths}
+        refs = tuple(int(pool.ref(number)) for number in range(NUM_BLOCKS))
+        states.append(State(action, tables, lengths, refs, copies))
+    return states
+
+
+def _shape(state: State) -> tuple:
+    """A state without its block numbers, which are the pool's own choice: blocks are named as they first occur."""
+    names: dict[int, int] = {}
+    tables = {each: [names.setdefault(block, len(names)) for block in table] for each, table in state.tables.items()}
+    copies = [names.get(target) for _, target in state.copies]
+    refs = [state.refs[block] for block in names]
+    return tables, state.lengths, refs, state.free, copies, state.refused
+
+
+def reading(setting: Setting, pool_class=None, waste=None) -> Reading:
+    """Play the actions on the learner's pool where it is right, else on the library's; likewise the waste.
+
+    TypeError or ValueError on a setting that has no answer.
+    """
+    block = whole("block", setting.block)
+    right = play(paging.BlockPool, setting.script, block)
+    step = whole("step", setting.step, 0)
+    if step >= len(right):
+        raise ValueError(f"step: wanted at most {len(right) - 1}, the number of actions, got {step}")
+    states, tables_by = _from_learner(pool_class, setting, right)
+    waste_by = _whose_waste(waste, block)
+    tokens = np.arange(1, MOST_TOKENS + 1)
+    wasted = -tokens % block
+    shares = wasted / (tokens + wasted)
+    caption = f"tables: {tables_by}; waste: {waste_by}"
+    return Reading(setting, states[max(0, step - 1)], states[step], shares, caption)
+
+
+def _from_learner(pool_class, setting, right):
+    """The learner's states where they are right after every action, else the library's; and a caption."""
+    name = "BlockPool"
+    states, problem = ask(name, pool_class and play, pool_class, setting.script, setting.block)
+    if problem:
+        return right, problem
+    for mine, wanted in zip(states, right, strict=True):
+        try:
+            same = _shape(mine) == _shape(wanted)
+        except IndexError:
+            same = False
+        if not same:
+            return right, library_instead(f"your {name} differs after {wanted.action!r}")
+    return states, f"computed by your {name}"
+
+
+def _whose_waste(waste, block: int) -> str:
+    """The caption: whose waste is shown. Where the learner's is right, it is the library's too."""
+    for tokens in range(1, 3 * block + 2):
+        wasted, problem = ask("waste", waste, [tokens], block)
+        if problem:
+            return problem
+        if type(wasted) is not int or wasted != paging.waste([tokens], block):
+            return library_instead(f"your waste([{tokens}], {block}) gives {wasted!r}"[:120])
+    return "computed by your waste"
+
+
+def share_falls_below(block: int) -> tuple[int, int]:
+    """The lengths beyond which the mean waste, and the worst, stay below the limit: (b − 1)/2 and b − 1 slots."""
+    per_slot = round((1 - LIMIT) / LIMIT)  # stored tokens for each wasted slot at the limit
+    return per_slot * (block - 1) // 2, per_slot * (block - 1)
+
+
+class Chart:
+    """The picture: the pool's blocks above, and below the share of wasted slots on axes that never move."""
+
+    def __init__(self):
+        with rc_context(plots.STYLE):
+            self.figure = Figure((5.4, 4.3), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+            self._make_pool(self.figure.add_axes((0.02, 0.545, 0.96, 0.43)))
+            self._make_waste(self.figure.add_axes((0.125, 0.12, 0.85, 0.33)))
+
+    def _make_pool(self, ax) -> None:
+        self.pool = ax
+        ax.set_xlim(-0.05, ACROSS + 0.05)
+        ax.set_ylim(2.1, -0.15)
+        ax.axis("off")
+        ax.text(0.06, -0.12, "blocks of the pool: filled part in use, ×n held by n tables", va="bottom", fontsize=9)
+        self.fills, self.frames, self.numbers, self.names, self.counts = [], [], [], [], []
+        for block in range(NUM_BLOCKS):
+            x, y = block % ACROSS + 0.06, block // ACROSS + 0.06
+            ax.add_patch(Rectangle((x, y), 0.88, 0.84, facecolor="white", edgecolor=plots.SOFT, linewidth=0.8))
+            self.fills.append(ax.add_patch(Rectangle((x, y), 0.88, 0.84, linewidth=0)))
+            self.frames.append(ax.add_patch(Rectangle((x, y), 0.88, 0.84, fill=False)))
+            self.numbers.append(ax.text(x + 0.05, y + 0.05, f"{block}", ha="left", va="top", fontsize=7.5))
+            self.names.append(ax.text(x + 0.44, y + 0.42, "", ha="center", va="center", fontsize=10.5, weight="bold"))
+            self.counts.append(ax.text(x + 0.83, y + 0.79, "", ha="right", va="bottom", fontsize=7.5))
+        look = {"arrowstyle": "-|>", "mutation_scale": 13, "color": plots.VERMILION, "linewidth": 1.8}
+        self.arrow = ax.add_patch(FancyArrowPatch((0, 0), (1, 1), connectionstyle="arc3,rad=-0.2", **look))
+
+    def _make_waste(self, ax) -> None:
+        self.waste = ax
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlim(1, MOST_TOKENS)
+        ax.set_ylim(0.004, 1)
+        ax.xaxis.set_major_locator(FixedLocator([1, 4, 16, 60, 180, 360, 1000]))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
+        ax.yaxis.set_major_locator(FixedLocator([0.01, LIMIT, 0.1, 0.5, 1]))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_locator(NullLocator())
+        ax.tick_params(labelsize=8.5)
+        ax.set_xlabel("tokens of a sequence (log scale)", fontsize=9)
+        ax.set_ylabel("slots wasted (log)", fontsize=9)
+        ax.axhline(LIMIT, color=plots.VERMILION, linewidth=1.4)
+        (self.exact,) = ax.plot([], [], color=plots.BLUE, linewidth=0.8, label="exact")
+        (self.mean,) = ax.plot([], [], color=plots.INK, linewidth=1.2, linestyle="--", label="mean tail")
+        (self.worst,) = ax.plot([], [], color=plots.INK, linewidth=1.2, linestyle=":", label="worst tail")
+        look = {"color": plots.VERMILION, "marker": "D", "markersize": 5, "linestyle": "", "clip_on": False}
+        (self.falls,) = ax.plot([], [], label="falls below 4 %", **look)
+        self.figure.legend(
+            handles=[self.exact, self.mean, self.worst, self.falls],
+            loc="center",
+            bbox_to_anchor=(0.53, 0.495),
+            ncols=4,
+            frameon=False,
+            fontsize=8,
+            handlelength=1.6,
+            columnspacing=1.2,
+        )
+
+    @property
+    def moving(self):
+        """The artists that a reading changes, in drawing order."""
+        lines = [self.exact, self.mean, self.worst, self.falls]
+        return [*self.fills, *self.frames, *self.numbers, *self.names, *self.counts, self.arrow, *lines]
+
+    def set(self, now: Reading) -> None:
+        """Move the artists to a reading."""
+        block, state = now.setting.block, now.state
+        sources, targets = ({pair[side] for pair in state.copies} for side in (0, 1))
+        for number in range(NUM_BLOCKS):
+            owners, refs = state.owners(number), state.refs[number]
+            self.fills[number].set_width(0.88 * state.used(number, block) / block)
+            self.fills[number].set_facecolor(TINTS[owners[0]] if len(owners) == 1 else "#dcd8cc")
+            marked = number in sources | targets
+            self.frames[number].set(
+                edgecolor=plots.VERMILION if marked else plots.INK,
+                linewidth=2.2 if marked else 1.0,
+                linestyle="--" if number in sources else "-",
+                visible=marked or refs > 0,
+            )
+            self.names[number].set_text(" ".join(owners))
+            self.counts[number].set_text(f"×{refs}" if refs else "")
+        self.arrow.set_visible(bool(state.copies))
+        for source, target in state.copies:
+            self.arrow.set_positions(_centre(source), _centre(target))
+        tokens = np.arange(1, MOST_TOKENS + 1)
+        self.exact.set_data(tokens, now.shares)
+        for line, tail in ((self.mean, (block - 1) / 2), (self.worst, block - 1)):
+            line.set_data(tokens, tail / (tokens + tail))
+        beyond = share_falls_below(block) if block > 1 else ()  # blocks of one token waste nothing
+        self.falls.set_data(beyond, [LIMIT] * len(beyond))
+
+
+def _centre(block: int) -> tuple[float, float]:
+    return block % ACROSS + 0.5, block // ACROSS + 0.2
+
+
+def describe(now: Reading) -> str:
+    """The picture in words."""
+    state, block = now.state, now.setting.block
+    said = f"{now.verdict[:1].upper()}{now.verdict[1:]}. "
+    for number in range(NUM_BLOCKS):
+        if state.refs[number]:
+            owners, used = " and ".join(state.owners(number)), state.used(number, block)
+            said += f"Block {number}: {owners}, {used} of {block} slots, count {state.refs[number]}. "
+    mean, worst = share_falls_below(block)
+    return f"{said}Waste below 4 %: beyond {mean:,} tokens in the mean, beyond {worst:,} in the worst case."
+
+
+def static_figure(pool_class=None, waste=None, setting: Setting = Setting()) -> Picture:
+    """The explorer's picture at its first setting, for a page that cannot run it."""
+    chart, now = Chart(), reading(setting, pool_class, waste)
+    chart.set(now)
+    return Picture(chart.figure, describe(now))
+
+
+def explore(pool_class=None, waste=None) -> "Explorer":
+    """The explorer as a widget. Pass your own `BlockPool` and `waste`: they are shown once they are right."""
+    return Explorer(pool_class, waste)
+
+
+class Explorer(controls.Explorer):
+    """Actions chosen or typed, a step that goes forwards and back, and the size of a block."""
+
+    def __init__(self, pool_class=None, waste=None):
+        self.functions = (pool_class, waste)
+        start = Setting()
+        self.scripts = dropdown("scene", [CUSTOM, *SCRIPTS], START, "kv-scripts")
+        self.script = text_field("actions", start.script, "kv-script")
+        self.step = slider("step", start.step, 0, len(parse(start.script)), "kv-step")
+        self.block = slider("block size", start.block, 1, MOST_BLOCK, "kv-block")
+        self.scripts.observe(self._choose_script, "value")
+        self.script.observe(self._new_script, "value")
+        super().__init__((self.scripts, self.script, self.step, self.block), Chart())
+
+    def setting(self) -> Setting:
+        """What the controls say."""
+        return Setting(self.script.value, self.step.value, self.block.value)
+
+    def read(self, setting: Setting) -> Reading:
+        """The pool after the actions done, by the learner's class where that is right."""
+        return reading(setting, *self.functions)
+
+    def tell(self, setting: Setting, now: Reading) -> str:
+        """The reading as HTML."""
+        rows = [
+            (name, f"{count(now.state.lengths[name], 'token')} <span>table {table}</span>")
+            for name, table in now.state.tables.items()
+        ]
+        mean, worst = share_falls_below(setting.block)
+        rows.append(
+            (
+                "waste below 4 %",
+                f"<span>beyond {mean:,} tokens in the mean</span> <span>beyond {worst:,} in the worst case</span>",
+            )
+        )
+        return verdict(now.verdict) + facts(rows)
+
+    def describe(self, now: Reading) -> str:
+        """The picture in words."""
+        return describe(now)
+
+    def _choose_script(self, change) -> None:
+        if change["new"] != CUSTOM:
+            with self.together():
+                self.script.value = SCRIPTS[change["new"]]
+                self._fit_step(first=True)
+
+    def _new_script(self, _change) -> None:
+        if not self._moving_many:
+            with self.together():
+                self.scripts.value = CUSTOM
+                self._fit_step()
+
+    def _fit_step(self, first: bool = False) -> None:
+        """The step never lies beyond the last action; a chosen scene starts at its first one."""
+        try:
+            actions = len(parse(self.script.value))
+        except ValueError:
+            return  # the reading says what is wrong with them
+        if first:
+            self.step.value = 1
+        self.step.max = actions
