@@ -5,7 +5,9 @@ as a learner's answer over many seeds, because cases are drawn and an unlucky dr
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from random import Random
 
 from autograde.check import answer_of
@@ -54,6 +56,14 @@ def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
 
 
 def table(names: Sequence[str] = (), seeds: range = SEEDS) -> list[Row]:
-    """The rows of the exercises called `names`, or of every exercise of the course. KeyError on an unknown name."""
+    """The rows of the exercises called `names`, or of every exercise of the course. KeyError on an unknown name.
+
+    One exercise a process, as many at a time as there are cores.
+    """
     every = [name for lesson in LESSONS for name in lesson.exercises]
-    return [row for name in names or every for row in rows_of(answer_of(name), seeds)]
+    with ProcessPoolExecutor() as processes:
+        return [row for rows in processes.map(_rows_of, names or every, repeat(seeds)) for row in rows]
+
+
+def _rows_of(name: str, seeds: range) -> list[Row]:
+    return rows_of(answer_of(name), seeds)

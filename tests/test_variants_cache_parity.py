@@ -149,6 +149,16 @@ def greedy(logits, u):
     return max(range(len(logits)), key=lambda i: logits[i])
 
 
+class StoresHidden(Decoder):
+    """The projections of all stored inputs at each step, in two products."""
+
+    def project(self, x, n):
+        self.normed = np.vstack([self.normed, n]) if len(self) else n[None]
+        p = self.m.p
+        self.kv = np.stack([self.normed[:-1] @ p["K"], self.normed[:-1] @ p["V"]])
+        return n @ p["K"], n @ p["V"]
+
+
 def by_likelihood(logits, u):
     p = softmax(np.array(logits))
     for i in sorted(range(len(p)), key=lambda i: -p[i]):
@@ -190,6 +200,7 @@ VARIANTS = [
     ("CachedDecoder", StepByStep, "prefill_stores_half"),
     ("CachedDecoder", AppendsAnyway, "prefill_extends"),
     ("CachedDecoder", Replays, "recomputes_rows"),
+    ("CachedDecoder", StoresHidden, "keeps_inputs"),
     ("first_divergence", allclose_rows, "relative_too"),
     ("first_divergence", same_winner, "argmax_only"),
     ("first_divergence", not_large, "nan_equal"),

@@ -17,7 +17,7 @@ from autograde.exercises.cache_parity import (
     hidden_strings,
     position_zero,
 )
-from tiny_transformer import TinyDecoder, norm, softmax
+from tiny_transformer import norm, softmax
 
 ATOL = 1e-10
 
@@ -30,16 +30,16 @@ def _full_logits(case: Case) -> np.ndarray:
 
 
 class _Recomputed:
-    """Every step runs the whole forward pass over the input rows of all tokens so far, as they were when they came."""
+    """Every step attends anew from the input rows and projections of all tokens, as they were when they came."""
 
     def __init__(self, model):
-        self.model, self.rows = model, []
+        self.model, self.rows, self.projections = model, [], []
 
     def __len__(self):
         return len(self.rows)
 
     def reset(self):
-        self.rows = []
+        self.rows, self.projections = [], []
 
     def prefill(self, tokens):
         if self.rows or not tokens:
@@ -49,11 +49,16 @@ class _Recomputed:
 
     def step(self, token):
         self._refuse([token])
-        self.rows.append(self.model.p["E"][token] + self.model.p["P"][len(self.rows)])
-        # One token of the shadow model per stored row: its embedding is the row, its position adds nothing.
-        shadow = TinyDecoder(vocab=len(self.rows), context=len(self.rows), width=self.model.width)
-        shadow.p = self.model.p | {"E": np.array(self.rows), "P": np.zeros((len(self.rows), self.model.width))}
-        return TinyDecoder.forward(shadow, [range(len(self.rows))])[0][0, -1]
+        p = self.model.p
+        self.rows.append(p["E"][token] + p["P"][len(self.rows)])
+        self.projections.append((p["K"].copy(), p["V"].copy()))
+        normed, _ = norm(np.array(self.rows), p["g1"], p["b1"])
+        keys, values = (np.einsum("td,tde->te", normed, np.array(each)) for each in zip(*self.projections, strict=True))
+        scores = np.einsum("d,td->t", normed[-1] @ p["Q"], keys) / math.sqrt(self.model.width)
+        weights = np.exp(scores - scores.max())
+        h = self.rows[-1] + np.average(values, axis=0, weights=weights) @ p["O"]
+        inner, _ = norm(h, p["g2"], p["b2"])
+        return (h + np.clip(inner @ p["F"], 0, None) @ p["G"]) @ p["U"]
 
     def _refuse(self, tokens):
         known = range(self.model.vocab)
@@ -370,6 +375,20 @@ class _RecomputesRows(_Listed):
         return logits
 
 
+class _KeepsInputs(_Listed):
+    """Keeps what K and V are projected from, and projects all of it again at each step."""
+
+    def reset(self):
+        super().reset()
+        self.inputs = []
+
+    def advance(self, token):
+        self.inputs.append(self.rows(token)[2])
+        self.keys = [row @ self.model.p["K"] for row in self.inputs[:-1]]
+        self.values = [row @ self.model.p["V"] for row in self.inputs[:-1]]
+        return super().advance(token)
+
+
 def _divergence_by_numpy(a, b, atol):
     close = np.isclose(a, b, rtol=0, atol=atol).all(axis=-1)
     return None if close.all() else int(np.argmin(close))
@@ -623,6 +642,16 @@ ANSWERS = (
                     "Which rows of K does one step compute?",
                     "A step computes q, k and v of one token. The others were stored when they came.",
                     "Append k and v in `step`; never loop over earlier ids.",
+                ),
+            ),
+            Misconception(
+                "keeps_inputs",
+                _KeepsInputs,
+                "Do you keep what keys and values are projected from, and project all of it again at each step?",
+                (
+                    "What does a step compute for tokens that came before?",
+                    "A cache stores k and v themselves. Whoever stores inputs pays for every projection again.",
+                    "Append `n @ model.p['K']` and `n @ model.p['V']`, and nothing else of the token.",
                 ),
             ),
         ),

@@ -14,7 +14,9 @@ LIBRARY = tuple(
     f"kvlab.parity:{name}"
     for name in ("CachedDecoder.step", "CachedDecoder.prefill", "cached_logits", "first_divergence", "sample")
 )
-CHANGE, YOUR_LIST = "# the model's embedding of this id is reversed:", "# the list that was passed to prefill"
+CHANGE = "# the model's embedding of this id is reversed:"
+RETRAIN = "# the model's K and V change their signs"
+YOUR_LIST = "# the list that was passed to prefill"
 
 
 class SealedDecoder(TinyDecoder):
@@ -105,6 +107,10 @@ def _decoder(rng: Random) -> list[Case]:
         first, second = rng.sample(range(model["vocab"]), 2)
         return [["step", first], [CHANGE, first], ["step", second], ["step", first], ["step", second]]
 
+    def changed_projections(model):
+        first, second = rng.sample(range(model["vocab"]), 2)
+        return [["step", first], ["step", second], [RETRAIN], ["step", second], ["step", first]]
+
     return [
         case("one step", steps(1)),
         case("several steps", steps(5)),
@@ -115,12 +121,13 @@ def _decoder(rng: Random) -> list[Case]:
         case("a prompt is stored whole or not at all", refused_prefills, context=7),
         case("your list of ids stays yours", lambda m: [["prefill", _ids(rng, m, 3)], *steps(2)(m), [YOUR_LIST]]),
         case("stored rows are not computed again", changed_embedding),
+        case("keys and values are stored, not what they come from", changed_projections),
     ]
 
 
 def _run_decoder(candidate: object, case: Case) -> list[object]:
-    """Take the steps. Two of them are ours: CHANGE reverses the model's embedding of a token, which rows that are
-    stored already must not follow, and YOUR_LIST reads the list that was handed to `prefill`."""
+    """Take the steps. Three of them are ours: CHANGE reverses the model's embedding of a token and RETRAIN negates its
+    K and V, neither of which rows that are stored already must follow; YOUR_LIST reads what `prefill` was handed."""
     model = build(case.inputs["model"], SealedDecoder)
     decoder, handed = candidate(model), []
 
@@ -128,6 +135,10 @@ def _run_decoder(candidate: object, case: Case) -> list[object]:
         if name == CHANGE:
             row = model.p["E"][arguments[0]]
             row[:] = row[::-1].copy()  # not a mere shift, which the layer norm would undo
+            return None
+        if name == RETRAIN:
+            for projection in "KV":
+                model.p[projection] *= -1
             return None
         if name == YOUR_LIST:
             return handed[-1]

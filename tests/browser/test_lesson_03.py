@@ -61,6 +61,6 @@ def test_a_class_is_checked_step_by_step_and_the_explorer_follows_it(notebook):
     expect(check).to_contain_text("Did you let an id below 0 pass")
     write(notebook, "class CachedDecoder", right)
     check = run(notebook, 'check("CachedDecoder")')
-    expect(check).to_contain_text("✓ CachedDecoder · 9 cases · 5 points")
+    expect(check).to_contain_text("✓ CachedDecoder · 10 cases · 5 points")
     explorer = run(notebook, "cache_parity.explore")
     expect(explorer).to_contain_text("Computed by your CachedDecoder")
