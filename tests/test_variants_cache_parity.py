@@ -150,13 +150,16 @@ def greedy(logits, u):
 
 
 class StoresHidden(Decoder):
-    """The projections of all stored inputs at each step, in two products."""
+    """All stored inputs are projected before each step, in two products."""
 
     def project(self, x, n):
         self.normed = np.vstack([self.normed, n]) if len(self) else n[None]
-        p = self.m.p
-        self.kv = np.stack([self.normed[:-1] @ p["K"], self.normed[:-1] @ p["V"]])
-        return n @ p["K"], n @ p["V"]
+        return super().project(x, n)
+
+    def one(self, i):
+        if len(self):
+            self.kv = np.stack([self.normed @ self.m.p["K"], self.normed @ self.m.p["V"]])
+        return super().one(i)
 
 
 def by_likelihood(logits, u):
