@@ -7,6 +7,7 @@ import pytest
 from kvlab import rules
 from kvlab.allocation import STEPS, allocation, unused_slots
 from kvlab.configs import cache_bytes, head_width, kv_heads, layer_kinds, read_config, state_bytes
+from kvlab.measured import cache_nbytes
 from kvlab.models import MODELS, preset, presets
 
 TOKENS, WINDOW = 11, 5
@@ -68,44 +69,20 @@ BUILT = {
 }
 
 
-@pytest.fixture(scope="module")
-def caches():
-    """The cache of each model after a forward pass over TOKENS tokens, in BF16."""
-    import torch
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-
-    def run(model_type, fields):
-        config = transformers.CONFIG_MAPPING[model_type](**fields)
-        torch.manual_seed(0)
-        model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).eval()
-        with torch.no_grad():
-            return model(torch.arange(TOKENS)[None] + 3, use_cache=True).past_key_values
-
-    return lambda name: run(*BUILT[name])
-
-
-def measured(layer) -> int:
-    """Bytes of every tensor that a layer of a cache of transformers holds."""
-    if hasattr(layer, "conv_states"):
-        return sum(each.nbytes for states in (layer.conv_states, layer.recurrent_states) for each in states.values())
-    return layer.keys.nbytes + layer.values.nbytes if layer.keys is not None else 0  # none where rows are shared
-
-
 @pytest.mark.parametrize("name", BUILT)
-def test_a_real_cache_holds_the_bytes_that_its_configuration_says(caches, name):
+def test_a_real_cache_holds_the_bytes_that_its_configuration_says(name):
     model_type, fields = BUILT[name]
-    model = read_config(fields | {"model_type": model_type, "an_extra_key": [1, 2]})
+    config = fields | {"model_type": model_type}
+    model = read_config(config | {"an_extra_key": [1, 2]})
     expected = []
     for layer in model.layers:
         if layer.kind == "window" and layer.window <= TOKENS:
             expected.append((layer.window - 1) * layer.row_elements * 2)  # the row of the next token comes later
         elif layer.kind == "state":
-            expected.append(state_bytes(fields | {"model_type": model_type}, 4) // model.kinds.count("state"))
+            expected.append(state_bytes(config, 4) // model.kinds.count("state"))
         else:
             expected.append(TOKENS * layer.row_elements * 2)  # 0 in a layer that reads another one's rows
-    assert [measured(layer) for layer in caches(name).layers] == expected
+    assert cache_nbytes(config, TOKENS) == expected
 
 
 def test_every_model_type_of_the_rules_is_built():
@@ -114,13 +91,8 @@ def test_every_model_type_of_the_rules_is_built():
 
 def test_falcons_new_architecture_stores_a_copy_of_each_kv_head_for_each_reader():
     """The payload has 2 KV heads; `transformers` writes 6, which is no property of the configuration."""
-    import torch
-    from transformers import AutoModelForCausalLM, FalconConfig
-
-    fields = SMALL | {"num_kv_heads": 2, "new_decoder_architecture": True}
-    model = AutoModelForCausalLM.from_config(FalconConfig(**fields), dtype=torch.bfloat16)
-    cache = model(torch.arange(TOKENS)[None] + 3, use_cache=True).past_key_values
-    assert 3 * cache_bytes(fields | {"model_type": "falcon"}, TOKENS, 16) == sum(map(measured, cache.layers))
+    config = SMALL | {"model_type": "falcon", "num_kv_heads": 2, "new_decoder_architecture": True}
+    assert 3 * cache_bytes(config, TOKENS, 16) == sum(cache_nbytes(config, TOKENS))
 
 
 def test_whisper_keeps_the_encoders_rows_apart_from_its_own():
@@ -135,8 +107,12 @@ def test_whisper_keeps_the_encoders_rows_apart_from_its_own():
     audio = torch.zeros(1, 8, 40, dtype=torch.bfloat16)
     cache = model(input_features=audio, decoder_input_ids=torch.arange(7)[None] + 3, use_cache=True).past_key_values
     config = fields | {"model_type": "whisper", "is_encoder_decoder": True}
-    assert cache_bytes(config, 7, 16) == sum(map(measured, cache.self_attention_cache.layers))
-    assert read_config(config).cross_bytes(16) == sum(map(measured, cache.cross_attention_cache.layers))
+    assert cache_bytes(config, 7, 16) == _held(cache.self_attention_cache)
+    assert read_config(config).cross_bytes(16) == _held(cache.cross_attention_cache)
+
+
+def _held(cache) -> int:
+    return sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
 
 
 @pytest.mark.parametrize("model_type", [each for each in rules.RULES if each != "kimi_k2"])

@@ -1,4 +1,4 @@
-"""Explorer of lesson 06: from a preset or a pasted config.json to what each kind of layer stores, up to a million tokens.
+"""Explorer of lesson 06: from a preset or a pasted config.json to what each kind of layer stores.
 
 `reading` is the arithmetic, `explore` the controls, `static_figure` the picture for a page without controls.
 """
@@ -157,7 +157,7 @@ class Chart:
         ax.set_yscale("log", base=2)
         ax.set_xlim(1, MOST_TOKENS)
         ax.set_ylim(LOWEST, HIGHEST)
-        ax.xaxis.set_major_locator(FixedLocator([2**power for power in (0, 4, 8, 12, 16)] + [MOST_TOKENS]))
+        ax.xaxis.set_major_locator(FixedLocator([2**power for power in (0, 4, 8, 12)] + [MOST_TOKENS]))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
         ax.yaxis.set_major_locator(FixedLocator([2**power for power in range(20, 43, 4)]))
         ax.yaxis.set_major_formatter(FuncFormatter(plots.byte_label))
