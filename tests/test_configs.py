@@ -1,14 +1,21 @@
 """Configurations against models that `transformers` builds from them, and refusals that name the field."""
 
 import csv
+import math
+from random import Random
 
+import numpy as np
 import pytest
 
-from kvlab import rules
+from autograde.check import answer_of
+from autograde.course import lesson
+from autograde.judge import accepted, trace
+from kvlab import configs, latent, rules
 from kvlab.allocation import STEPS, allocation, unused_slots
 from kvlab.configs import cache_bytes, head_width, kv_heads, layer_kinds, read_config, state_bytes
 from kvlab.measured import cache_nbytes
 from kvlab.models import MODELS, preset, presets
+from tests.notebooks import learner_of
 
 TOKENS, WINDOW = 11, 5
 SMALL = {
@@ -286,3 +293,39 @@ def test_a_block_of_one_token_rounds_nothing_in_a_full_model():
     steps = allocation(read_config(preset("Llama-3-8B").config), 8193, 16, block=1)
     assert sum(steps.values()) == steps["payload"]
     assert allocation(read_config(preset("Llama-3-8B").config), 8193, 16)["page rounding"] == 15 * 131_072
+
+
+LESSON = lesson("06_model_configs")
+
+
+@pytest.fixture(scope="module")
+def learner():
+    return learner_of(LESSON, np=np, math=math, **vars(rules))
+
+
+@pytest.mark.parametrize("name", LESSON.exercises)
+def test_the_library_and_the_solution_give_the_same(learner, name):
+    """Also where they refuse: the message begins with the same field."""
+    answer = answer_of(name)
+    library = getattr(configs, name, None) or getattr(latent, name)
+    for seed in range(20):
+        cases = answer.exercise.cases(Random(seed))
+        for candidate in (library, learner[name]):
+            for case, value in zip(cases, trace(answer, candidate, cases), strict=True):
+                assert accepted(answer, case, value, answer.expected(case)), (case.label, value)
+
+
+@pytest.mark.parametrize("name", presets())
+def test_the_solution_reads_every_preset(learner, name):
+    config = preset(name).config
+    assert learner["layer_kinds"](config) == layer_kinds(config)
+    for tokens in (1, 4097, 10**6):
+        assert learner["cache_bytes"](config, tokens, 16) == cache_bytes(config, tokens, 16)
+    assert learner["state_bytes"](config, 3) == state_bytes(config, 3)
+
+
+def test_absorbed_and_rebuilt_attention_agree_on_a_toy():
+    rng = np.random.default_rng(1)
+    shapes = (5, 6), (5, 4), (9, 7), (9, 4), (5, 6, 7)
+    inputs = [rng.normal(size=shape) for shape in shapes]
+    assert np.abs(latent.absorbed_scores(*inputs) - latent.rebuilt_scores(*inputs)).max() < 1e-12

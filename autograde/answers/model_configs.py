@@ -390,12 +390,13 @@ class Reading:
 
     def cache_bytes(self, config, tokens, bits):
         kinds, part = self.layer_kinds(config), self.part(config)
+        headed = {"full", "window"} & set(kinds)
+        row = 2 * self.kv_heads(config) * self.head_width(config) if headed else 0
         rows = []
         for kind in kinds:
             if kind == "latent":
                 rows.append(tokens * self.row(part))
-            elif kind in ("full", "window"):
-                row = 2 * self.kv_heads(config) * self.head_width(config)
+            elif kind in headed:
                 kept = tokens if kind == "full" else min(tokens, self.window(part) - ("one row short" in self.wrong))
                 if "windows dropped" in self.wrong and kind == "window" and tokens > kept:
                     kept = 0

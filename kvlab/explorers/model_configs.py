@@ -21,6 +21,7 @@ from kvlab.explorers.controls import ask, dropdown, facts, library_instead, text
 from kvlab.gpus import gpus
 from kvlab.models import preset, presets
 from kvlab.pictures import CSS_DPI, Picture
+from kvlab.rules import short
 
 PASTED = "pasted config.json"
 MOST_TOKENS, MOST_TEXT = 10**6, 200_000  # characters; the longest real ones have some thousand
@@ -123,7 +124,7 @@ def _whose(cache_bytes, here: tuple, payload: int) -> str:
         if problem:
             return problem
         if type(mine) is not int or mine != wanted:
-            gives = f"{mine:,}" if type(mine) is int and mine.bit_length() < 200 else f"{mine!r:.40}"
+            gives = f"{mine:,}" if type(mine) is int and mine.bit_length() < 200 else short(mine)
             return library_instead(f"your cache_bytes gives {gives} {where}, the library {wanted:,}")
     return "payload computed by your cache_bytes"
 
