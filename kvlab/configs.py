@@ -84,10 +84,12 @@ class ModelConfig:
 def read_config(config) -> ModelConfig:
     """The `ModelConfig` of a config.json's dict, extra keys and all. ValueError names the field at fault."""
     config = decoder(config)
+    if config.get("model_type") != "whisper":
+        _known(config)
     _refuse_surprises(config)
-    if config.get("model_type") == "whisper":
+    if config["model_type"] == "whisper":
         return _whisper(config)
-    model_type, origins = _known(config), {}
+    model_type, origins = config["model_type"], {}
     count = _layers(config)
     if RULES[model_type]["layers"] == "latent":
         latent = sum(_default(config, name, origins) for name in ("kv_lora_rank", "qk_rope_head_dim"))

@@ -329,3 +329,74 @@ def test_absorbed_and_rebuilt_attention_agree_on_a_toy():
     shapes = (5, 6), (5, 4), (9, 7), (9, 4), (5, 6, 7)
     inputs = [rng.normal(size=shape) for shape in shapes]
     assert np.abs(latent.absorbed_scores(*inputs) - latent.rebuilt_scores(*inputs)).max() < 1e-12
+
+
+def real(model_type, layers, heads, kv, hidden, **fields):
+    """A published config.json of a model that is no preset, with some of the keys that do not matter."""
+    known = {
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv,
+        "hidden_size": hidden,
+    }
+    extra = {"architectures": ["AnyForCausalLM"], "rope_theta": 1e6, "torch_dtype": "bfloat16", "use_cache": True}
+    return {"model_type": model_type, **extra, **known, **fields}
+
+
+def starcoder(**fields):
+    return {"model_type": "gpt_bigcode", "n_layer": 40, "n_head": 48, "n_embd": 6144, "n_positions": 8192, **fields}
+
+
+FIVES = (["sliding_attention"] * 4 + ["full_attention"]) * 7
+E4B = real("gemma3n_text", 35, 8, 2, 2048, head_dim=256, sliding_window=512, layer_types=FIVES, num_kv_shared_layers=15)
+SCOUT = real("llama4_text", 48, 40, 8, 5120, head_dim=128, attention_chunk_size=8192, num_local_experts=16)
+VISION = real("mllama_text_model", 40, 32, 8, 4096, cross_attention_layers=[3, 8, 13, 18, 23, 28, 33, 38])
+
+
+# Bytes of the first token in BF16, counted by hand beside each.
+@pytest.mark.parametrize(
+    ("config", "per_token"),
+    [
+        (real("mistral", 40, 32, 8, 5120, head_dim=128, sliding_window=None), 40 * 2 * 8 * 128 * 2),  # Mistral-Nemo
+        (real("mixtral", 56, 48, 8, 6144, sliding_window=None, num_local_experts=8), 56 * 2 * 8 * 128 * 2),  # 8x22B
+        (
+            real("qwen2", 24, 14, 2, 896, sliding_window=131_072, use_sliding_window=False, max_window_layers=24),
+            24 * 2 * 2 * 64 * 2,
+        ),  # Qwen2-0.5B
+        (
+            real("qwen3", 36, 32, 8, 2560, head_dim=128, sliding_window=None, use_sliding_window=False),
+            36 * 2 * 8 * 128 * 2,
+        ),  # Qwen3-4B, where hidden / heads is 80
+        (real("falcon", 60, 128, 128, 8192, num_kv_heads=8, new_decoder_architecture=True), 60 * 2 * 8 * 64 * 2),  # 40B
+        (real("kimi_k2", 61, 64, 64, 7168, kv_lora_rank=512, qk_rope_head_dim=64), 61 * 576 * 2),  # Kimi-K2
+        ({"model_type": "gemma3n", "text_config": E4B, "hidden_size": 2048}, 20 * 2 * 2 * 256 * 2),  # 15 of 35 share
+        (real("jamba", 72, 64, 8, 8192, attn_layer_period=8, attn_layer_offset=4), 9 * 2 * 8 * 128 * 2),  # 1.5 Large
+        (starcoder(multi_query=True), 40 * 2 * 1 * 128 * 2),  # StarCoder
+        (real("phi3", 40, 40, 10, 5120, sliding_window=2047), 40 * 2 * 10 * 128 * 2),  # Phi-3-medium-4k
+        (real("cohere", 64, 96, 8, 12_288), 64 * 2 * 8 * 128 * 2),  # Command R+
+        (
+            {"model_type": "whisper", "is_encoder_decoder": True, "decoder_layers": 32, "decoder_attention_heads": 20}
+            | {"d_model": 1280, "max_source_positions": 1500, "num_hidden_layers": 32},
+            32 * 2 * 1280 * 2,
+        ),  # Whisper large-v3
+    ],
+)
+def test_published_configurations_give_the_value_counted_by_hand(config, per_token):
+    assert cache_bytes(config, 1, 16) == per_token
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ({"model_type": "llama4", "text_config": SCOUT}, "model_type"),  # chunks of 8192
+        ({"model_type": "mllama", "text_config": VISION}, "model_type"),  # rows of an image in eight layers
+        (real("step3p7", 45, 64, 8, 4096, head_dim=128, sliding_window=512), "model_type"),
+        (real("gpt_neox", 36, 40, 40, 5120), "model_type"),  # Pythia-12B
+        (real("mamba", 64, 1, 1, 2560, state_size=16), "model_type"),
+        (real("deepseek_v3", 61, 128, 128, 7168, index_head_dim=128), "index_head_dim"),  # a second cache of keys
+        (real("llama", 32, 32, 8, 4096, layer_types=["full_attention", "chunked_attention"] * 16), "layer_types"),
+    ],
+)
+def test_published_configurations_of_other_kinds_are_refused_by_the_field(config, named):
+    with pytest.raises(ValueError, match=rf"^{named}: "):
+        cache_bytes(config, 1, 16)
