@@ -154,7 +154,7 @@ def _layers(config, name: str = "num_hidden_layers") -> int:
 def _known(config) -> str:
     model_type = config.get("model_type")
     if not isinstance(model_type, str) or model_type not in RULES:
-        raise ValueError(f"model_type: wanted one of {', '.join(RULES)}, got {short(model_type)}")
+        raise ValueError(f"model_type: wanted one of the {len(RULES)} that are known, got {short(model_type)}")
     return model_type
 
 

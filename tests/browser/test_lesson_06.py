@@ -39,7 +39,7 @@ def test_the_explorer_reads_presets_and_pastes_and_refuses_in_a_sentence(noteboo
         area.press("Tab")
         expect(reading).to_contain_text(said)
 
-    paste('{"model_type": "llama9"}', "model_type: wanted one of gpt2")
+    paste('{"model_type": "llama9"}', "model_type: wanted one of the 19 that are known, got 'llama9'")
     expect(reading).to_contain_text("Still shown: the last setting")
     assert picture.get_attribute("src") == second
     bare = '"num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 4096'
