@@ -6,6 +6,7 @@
 import json
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -14,7 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import plots, sizes
 from kvlab.allocation import STEPS, allocation
-from kvlab.configs import ModelConfig, read_config
+from kvlab.configs import Layer, ModelConfig, read_config
 from kvlab.explorers import controls
 from kvlab.explorers.byte_formula import parse_count
 from kvlab.explorers.controls import ask, dropdown, facts, library_instead, text_area, text_field
@@ -80,29 +81,30 @@ def reading(setting: Setting, cache_bytes=None) -> Reading:
     if tokens > MOST_TOKENS:
         raise ValueError(f"tokens: wanted at most {MOST_TOKENS:,}, got {tokens:,}")
     bits, model = sizes.dtype_bits(setting.dtype), read_config(setting.config)
-    made = Counter(model.layers)
-
-    def by_kind(kind: str, tokens: int) -> int:
-        elements = sum(n * each.rows(tokens) * each.row_elements for each, n in made.items() if each.kind == kind)
-        return (elements * bits + 7) // 8
-
-    curves = {kind: [by_kind(kind, place) for place in PLACES] for kind in ("latent", "window", "full")}
-    curves["state"] = [model.state_bytes(CONV_WIDTH)] * len(PLACES)
-    curves["cross"] = [model.cross_bytes(bits)] * len(PLACES)
-    allocated = [sum(allocation(model, place, bits, BLOCK).values()) for place in PLACES]
     payload = _payload(model, tokens, bits)
     growth = _payload(model, tokens + 1, bits) - payload
-    apart = _apart(model, bits)
     return Reading(
         model,
         setting,
         payload,
         allocation(model, tokens, bits, BLOCK),
         growth,
-        {kind: curves[kind] for kind in KINDS},
-        [each + apart for each in allocated],
+        *_curves(model.layers, model.state_bytes(CONV_WIDTH), model.cross_bytes(bits), bits),
         _whose(cache_bytes, (setting.config, tokens, bits), payload),
     )
+
+
+@lru_cache(16)
+def _curves(layers: tuple[Layer, ...], state: int, cross: int, bits: int) -> tuple[dict[str, list[int]], list[int]]:
+    """Bytes of each kind, and bytes allocated, at PLACES. They are the same wherever the tokens are moved to."""
+    made = Counter(layers)
+    curves = {"state": [state] * len(PLACES), "cross": [cross] * len(PLACES)}
+    for kind in ("latent", "window", "full"):
+        mine = [(each, n * each.row_elements * bits) for each, n in made.items() if each.kind == kind]
+        curves[kind] = [(sum(each.rows(place) * row for each, row in mine) + 7) // 8 for place in PLACES]
+    model = ModelConfig("", 1, layers)
+    pages = [sum(allocation(model, place, bits, BLOCK).values()) for place in PLACES]
+    return curves, [each + state + cross for each in pages]
 
 
 def _payload(model: ModelConfig, tokens: int, bits: int) -> int:
