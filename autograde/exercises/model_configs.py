@@ -17,6 +17,11 @@ LIBRARY = (
             "layer_kinds",
             "cache_bytes",
             "state_bytes",
+            "_head_width",
+            "_kv_heads",
+            "_multi_query",
+            "_kinds",
+            "_listed",
             "ModelConfig.elements",
             "ModelConfig.state_bytes",
         )
