@@ -113,6 +113,23 @@ LESSONS = (
         },
     ),
     Lesson(
+        slug="06_model_configs",
+        title="Read the configuration",
+        promise="Say from a real config.json what each layer caches, in bytes, or which field forbids an answer.",
+        minutes=50,
+        needs=("02_byte_formula", "05_grouped_query_cache"),
+        exercises={
+            "head_width": 2,
+            "kv_heads": 3,
+            "layer_kinds": 3,
+            "cache_bytes": 4,
+            "state_bytes": 2,
+            "mla_bytes_per_token": 2,
+            "absorbed_scores": 3,
+            "mean_pool_kv": 1,
+        },
+    ),
+    Lesson(
         slug="07_paging",
         title="Paging",
         promise="Keep tokens in blocks of a shared pool, and say what growth, forks and a full pool cost.",

@@ -21,6 +21,9 @@ from html import unescape
 from pathlib import Path
 
 from kvlab import sizes
+from kvlab.allocation import allocation
+from kvlab.configs import cache_bytes, read_config, state_bytes
+from kvlab.latent import mla_bytes_per_token
 from kvlab.models import preset
 
 LEDGER = Path(__file__).parent / "data" / "evidence.csv"
@@ -28,7 +31,9 @@ RECOMPUTED = ("arithmetic", "configuration", "hypothetical")
 KINDS = (*RECOMPUTED, "paper", "measured")
 
 _NAMES = {name: value for name, value in vars(sizes).items() if not name.startswith("_")}
-_NAMES |= {"preset": preset, "round": round, "min": min, "max": max, "Fraction": Fraction, "__builtins__": {}}
+_NAMES |= {each.__name__: each for each in (preset, read_config, cache_bytes, state_bytes, mla_bytes_per_token)}
+_NAMES |= {"allocation": allocation, "sum": sum, "len": len}
+_NAMES |= {"round": round, "min": min, "max": max, "Fraction": Fraction, "__builtins__": {}}
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,8 @@ def ledger() -> dict[str, Entry]:
 def evaluate(entry: Entry) -> Fraction:
     """The number that the entry's expression gives, exactly.
 
-    Names: everything public in `kvlab.sizes`, `preset`, `round`, `min`, `max`, `Fraction`.
+    Names: everything public in `kvlab.sizes`; `preset` and what reads its configuration (`read_config`, `cache_bytes`,
+    `state_bytes`, `mla_bytes_per_token`, `allocation`); `round`, `min`, `max`, `sum`, `len`, `Fraction`.
     """
     return Fraction(eval(entry.expression, dict(_NAMES)))
 

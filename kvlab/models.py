@@ -2,11 +2,12 @@
 
 A preset states what a configuration says (its `source`), so that a formula can be tried on real models. The
 plain byte formula covers the rows with `full_attention`; windowed, latent (MLA) and recurrent models need
-more than it.
+more than it: `kvlab.configs` reads their `config`.
 """
 
 import csv
 import difflib
+import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,12 @@ class Preset:
     full_attention: bool  # every layer stores K and V of every token
     note: str
     source: str
+    config_json: str  # the fields of config.json that decide what is cached, as published
+
+    @property
+    def config(self) -> dict:
+        """What `kvlab.configs` reads: a dict of one's own each time."""
+        return json.loads(self.config_json)
 
     @property
     def card(self) -> dict:
@@ -74,4 +81,5 @@ def _preset(row: dict) -> Preset:
         full_attention=int(row["full_layers"]) == layers and bool(kv_heads) and row["state_bytes"] == "0",
         note=row["note"],
         source=row["source"],
+        config_json=row["config"],
     )

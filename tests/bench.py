@@ -136,6 +136,32 @@ def grouped_query_cache():
             )
 
 
+def model_configs():
+    """Lesson 06: the payload of all presets, from their configurations; an event of the explorer."""
+    from kvlab.configs import cache_bytes
+    from kvlab.explorers.model_configs import explore
+    from kvlab.models import presets
+
+    found = [each.config for each in presets().values()]
+    runs = []
+    for _ in range(9):
+        start = time.perf_counter()
+        for config in found:
+            cache_bytes(config, 10**6, 16)
+        runs.append(time.perf_counter() - start)
+    count, ms = len(found), statistics.median(runs) * 1e3
+    yield f"cache_bytes of {count} presets: {ms:.2f} ms (median of 9; wanted < 5 ms)"
+    widget, runs = explore(cache_bytes), []
+    for tokens in range(5000, 5000 + 1000 * (EVENTS + 1), 1000):
+        before, start = widget.picture.value, time.perf_counter()
+        widget.tokens.value = str(tokens)
+        runs.append(time.perf_counter() - start)
+        if widget.picture.value == before:
+            raise RuntimeError(f"{tokens} tokens left the picture as it was")
+    ms = statistics.median(runs[1:]) * 1e3
+    yield f"explorer of configurations, event to picture: {ms:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"
+
+
 def paging():
     """Lesson 07: its explorer, event to picture, on a learner's class; and calls of the library's pool per second."""
     from kvlab.explorers.paging import explore
@@ -163,7 +189,7 @@ def paging():
 
 
 GRADING = (bench_grading.grading, bench_grading.memory, bench_grading.mixed)
-MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, paging, *GRADING)
+MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, model_configs, paging, *GRADING)
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--record"]:

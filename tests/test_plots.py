@@ -77,6 +77,12 @@ PICTURES = {
     "costs in elements": lambda: plots.costs(RECORDED["appending"], "elements", recorded.label(RECORDED["about"])),
     "costs in bytes": lambda: plots.costs(RECORDED["attending"], "peak_bytes", recorded.label(RECORDED["about"])),
     "costs, one size": lambda: plots.costs(RECORDED["attending"][:2], "peak_bytes", "live"),
+    "two readings": lambda: plots.two_readings([("Qwen3-32B", 128, 80), ("GPT-2 XL", 64, 64)], ("a", "b"), "elements"),
+    "two readings, one": lambda: plots.two_readings([("a model of a long name", 1, 10**6)], ("a", "b"), "heads"),
+    "layers": lambda: plots.layer_strips(
+        {"A": ["full", "window"] * 31, "a longer name": ["state", "shared", "latent"]}
+    ),
+    "layers, strange answers": lambda: plots.layer_strips({"yours": ["full", None, "something long " * 9, 3]}),
     "slots held": lambda: plots.slots_held([4 * -(-n // 4) for n in range(18)]),
     "slots held, a strange answer": lambda: plots.slots_held([10**9, -3, 0.5]),
     "slots of a pool": lambda: plots.slot_map({("A", 0): (2, 1), ("B", 0): (2, 1)}, 5, 4, "yours", {2: "count 2"}),
@@ -345,3 +351,19 @@ def test_costs_are_ratios_of_exact_amounts_and_of_medians():
     ]
     alt = plots.costs(rows, "elements", "here").alt
     assert "8 tokens: 5 times the amount, 2 times the median time. here." in alt
+
+
+def test_two_readings_say_where_they_part():
+    picture = plots.two_readings([("A", 128, 80), ("B", 64, 64)], ("stated", "divided"), "elements")
+    said = [text.get_text() for text in picture.figure.axes[0].texts]
+    assert said == ["128, not 80", "64"]
+    assert picture.alt == "stated and divided of each model: A 128 and 80; B 64 and 64."
+
+
+def test_every_layer_is_a_cell_in_the_colour_of_its_kind():
+    picture = plots.layer_strips({"A": ["full", "window", "window"], "B": ["state", "elsewhere"]})
+    (axes,) = picture.figure.axes
+    colours = [patch.get_facecolor()[:3] for patch in axes.patches]
+    wanted = (plots.BLUE, plots.ORANGE, plots.ORANGE, plots.PINK, plots.VERMILION)
+    assert colours == [to_rgb(each) for each in wanted] and len(axes.lines) == 1
+    assert picture.alt == "Layers by kind. A: 1 full, 2 window; B: 1 state, 1 elsewhere."

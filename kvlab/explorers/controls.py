@@ -129,6 +129,11 @@ def text_field(label: str, value, css: str):
     return _control(widgets.Text, label, css, value=str(value), continuous_update=False)
 
 
+def text_area(label: str, placeholder: str, css: str):
+    """Room for a text of many lines, read on leaving the field."""
+    return _control(widgets.Textarea, label, css, value="", placeholder=placeholder, rows=4, continuous_update=False)
+
+
 def switch(label: str, css: str):
     return _control(widgets.Checkbox, label, css, value=False)
 
