@@ -64,9 +64,7 @@ def run(job: dict, shell, report: int, beats: int) -> None:
             data = data[os.write(report, data) :]
 
     exercises = {each.name: each for each in import_module(f"autograde.exercises.{job['module']}").EXERCISES}
-    sys.path.append(
-        os.getcwd()
-    )  # after everything else, so that what a cell writes can be imported and shadows nothing
+    sys.path.append(os.getcwd())  # last, so that a module that a cell writes is found and shadows nothing
     for number, cell in enumerate(job["cells"]):
         os.write(beats, BEAT)
         say({"cell": number})

@@ -26,6 +26,7 @@ from autograde.grading import inside, namespaces
 from autograde.grading.limits import Limits
 
 POLL_SECONDS = 0.05
+LOOK_SECONDS = 0.2  # between looks at memory, which take a few milliseconds for each process
 GRACE_SECONDS = 3.0  # for a cell to end by its own limit, and for a process to end after its last report
 SETTLE_SECONDS = 20.0
 HEADER = struct.Struct(">I")
@@ -109,7 +110,7 @@ class Zygote:
             ):
                 if met:
                     return name
-            if now - looked > POLL_SECONDS:
+            if now - looked > LOOK_SECONDS:
                 looked = now
                 if name := self._too_much():
                     return name
