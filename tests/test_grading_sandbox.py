@@ -91,10 +91,10 @@ def test_nothing_can_be_written_but_its_own_scratch(sandbox):
 
 def test_what_one_submission_leaves_the_next_does_not_find(sandbox):
     leave = (
-        "for place in ('/tmp', '/dev/shm'):\n    open(place + '/left', 'w').write('x')\nimport numpy\nnumpy.left = 1"
+        "for place in ('/scratch', '/dev/shm'):\n    open(place + '/left', 'w').write('x')\nimport numpy\nnumpy.left = 1"
     )
     assert sandbox.run(job(leave))["end"] == "done"
-    code = "import os, numpy\nfound = [os.listdir('/tmp'), os.listdir('/dev/shm'), hasattr(numpy, 'left')]"
+    code = "import os, numpy\nfound = [os.listdir('/scratch'), os.listdir('/dev/shm'), hasattr(numpy, 'left')]"
     assert ask(sandbox, code) == [[], [], False]
 
 
@@ -144,7 +144,7 @@ def test_there_is_no_way_to_more_rights(sandbox):
     code = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
-found = [libc.unshare(0x10000000), libc.umount2(b'/tmp', 2), libc.mount(b'x', b'/tmp', b'tmpfs', 0, None),
+found = [libc.unshare(0x10000000), libc.umount2(b'/scratch', 2), libc.mount(b'x', b'/scratch', b'tmpfs', 0, None),
          libc.ptrace(16, 1, 0, 0), libc.setuid(0), libc.sethostname(b'x', 1)]
 """
     assert ask(sandbox, code) == [-1] * 6
@@ -206,10 +206,10 @@ def test_a_slow_cell_is_ended_and_the_rest_still_runs(sandbox):
 def test_one_process_cannot_take_memory_disk_or_files_without_end(sandbox):
     memory = "try:\n    found = len(bytearray(3 << 30))\nexcept MemoryError:\n    found = 'no'"
     assert ask(sandbox, memory) == "no"
-    assert ask(sandbox, REFUSED + "found = tried(open('/tmp/x', 'wb').write, b'1' * (5 << 20))") == 27  # file too large
-    disk = "found = [tried(open(f'/tmp/{i}', 'wb', buffering=0).write, b'1' * (3 << 20)) for i in range(4)]"
+    assert ask(sandbox, REFUSED + "found = tried(open('/scratch/x', 'wb').write, b'1' * (5 << 20))") == 27  # file too large
+    disk = "found = [tried(open(f'/scratch/{i}', 'wb', buffering=0).write, b'1' * (3 << 20)) for i in range(4)]"
     assert ask(sandbox, REFUSED + disk)[-1] in (None, 28)
-    assert ask(sandbox, "import os\nfound = sum(e.stat().st_size for e in os.scandir('/tmp'))") == 0
+    assert ask(sandbox, "import os\nfound = sum(e.stat().st_size for e in os.scandir('/scratch'))") == 0
 
 
 HIDDEN = """

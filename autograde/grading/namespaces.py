@@ -11,7 +11,7 @@ import signal
 
 from autograde.grading.limits import Limits
 
-SCRATCH = "/tmp"  # each submission's own; what lies under it is used while the libraries are imported
+SCRATCH = "/scratch"  # each submission's own; what lies under it is used while the libraries are imported
 _libc = ctypes.CDLL(None, use_errno=True)
 NEWNS, NEWIPC, NEWUSER, NEWPID = 0x00020000, 0x08000000, 0x10000000, 0x20000000  # sched.h
 NOSUID, NODEV = 0x2, 0x4  # sys/mount.h
