@@ -90,9 +90,8 @@ def test_nothing_can_be_written_but_its_own_scratch(sandbox):
 
 
 def test_what_one_submission_leaves_the_next_does_not_find(sandbox):
-    leave = (
-        "for place in ('/scratch', '/dev/shm'):\n    open(place + '/left', 'w').write('x')\nimport numpy\nnumpy.left = 1"
-    )
+    leave = "for place in ('/scratch', '/dev/shm'):\n    open(place + '/left', 'w').write('x')\n"
+    leave += "import numpy\nnumpy.left = 1"
     assert sandbox.run(job(leave))["end"] == "done"
     code = "import os, numpy\nfound = [os.listdir('/scratch'), os.listdir('/dev/shm'), hasattr(numpy, 'left')]"
     assert ask(sandbox, code) == [[], [], False]
@@ -206,7 +205,8 @@ def test_a_slow_cell_is_ended_and_the_rest_still_runs(sandbox):
 def test_one_process_cannot_take_memory_disk_or_files_without_end(sandbox):
     memory = "try:\n    found = len(bytearray(3 << 30))\nexcept MemoryError:\n    found = 'no'"
     assert ask(sandbox, memory) == "no"
-    assert ask(sandbox, REFUSED + "found = tried(open('/scratch/x', 'wb').write, b'1' * (5 << 20))") == 27  # file too large
+    file = "found = tried(open('/scratch/x', 'wb').write, b'1' * (5 << 20))"
+    assert ask(sandbox, REFUSED + file) == 27  # file too large
     disk = "found = [tried(open(f'/scratch/{i}', 'wb', buffering=0).write, b'1' * (3 << 20)) for i in range(4)]"
     assert ask(sandbox, REFUSED + disk)[-1] in (None, 28)
     assert ask(sandbox, "import os\nfound = sum(e.stat().st_size for e in os.scandir('/scratch'))") == 0

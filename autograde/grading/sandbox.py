@@ -62,7 +62,8 @@ def _wrapped(python: list[str], course: Path) -> list[str]:
         files += ["--perms", "0755", "--dir", folder]  # bubblewrap's own default shuts other users out
     for path in python:
         files += ["--ro-bind", path, path]
-    files += ["--ro-bind", str(course), COURSE, "--perms", "1777", "--tmpfs", SCRATCH, "--perms", "0755", "--dir", "/tmp"]
+    files += ["--ro-bind", str(course), COURSE, "--perms", "1777", "--tmpfs", SCRATCH]
+    files += ["--perms", "0755", "--dir", "/tmp"]  # bubblewrap itself works there
     apart = ["--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
     for name, value in _environment().items():
         apart += ["--setenv", name, value]
