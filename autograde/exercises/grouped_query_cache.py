@@ -215,15 +215,14 @@ def _run_grouped_cache(candidate: object, case: Case) -> list[object]:
 def _zeroed():
     """Storage that is made in here begins as zeros: a wrong cache that shows unwritten slots always shows the same."""
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.overrides import TorchFunctionMode  # a dispatch mode would import the compiler, which takes seconds
 
-    aten = torch.ops.aten
-    unwritten = {aten.empty, aten.empty_like, aten.new_empty}
+    unwritten = {torch.empty, torch.empty_like, torch.Tensor.new_empty}
 
-    class Zeroed(TorchDispatchMode):
-        def __torch_dispatch__(self, operation, types, arguments=(), options=None):
-            made = operation(*arguments, **options or {})
-            return made.zero_() if operation.overloadpacket in unwritten else made
+    class Zeroed(TorchFunctionMode):
+        def __torch_function__(self, function, types, arguments=(), options=None):
+            made = function(*arguments, **options or {})
+            return made.zero_() if function in unwritten else made
 
     return Zeroed
 
