@@ -574,20 +574,24 @@ def head_lines(readers, num_kv_heads, title) -> Picture:
 def storages(ways) -> Picture:
     """New storage of each way of computing the same: `ways` maps a label to (operation, bytes) pairs, largest first.
 
-    One bar for each way, one piece of it for each storage.
+    One bar for each way, one piece of it for each storage. Names that find no place in a short bar stand behind it.
     """
     fig, ax = _figure(7.4, 1.5 + 0.5 * len(ways))
     longest = max(sum(n for _, n in made) for made in ways.values())
     said = []
     for place, (label, made) in enumerate(ways.items()):
-        left = 0
+        left, unnamed = 0, []
         for (operation, n_bytes), (colour, _, _) in zip(made, SERIES * len(made), strict=False):
             ax.barh(place, n_bytes, 0.62, left, color=colour, edgecolor=PAPER, linewidth=1.2)
             if n_bytes > 0.012 * len(operation) * longest + 0.01 * longest:
                 inside = {"ha": "center", "va": "center", "fontsize": 9, "color": INK, "bbox": _ON_COLOUR}
                 ax.text(left + n_bytes / 2, place, operation, **inside)
+            else:
+                unnamed.append(operation)
             left += n_bytes
-        ax.text(left + 0.01 * longest, place, byte_label(left), va="center")
+        names = list(dict.fromkeys(unnamed)) if left < 0.3 * longest else []  # behind a longer bar there is no room
+        short = ", ".join(name[:16] for name in names[:4]) + ", …" * (len(names) > 4)
+        ax.text(left + 0.01 * longest, place, byte_label(left) + (short and f": {short}"), va="center")
         said.append(f"{label}: {byte_label(left)} in {len(made)} new storages")
     ax.set_xlim(0, longest * 1.18)
     ax.set_ylim(len(ways) - 0.5, -0.5)

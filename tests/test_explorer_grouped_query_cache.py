@@ -140,6 +140,7 @@ def test_every_slider_changes_the_picture_with_one_redraw(name, value):
 def test_tokens_change_the_bytes():
     explorer = explore()
     assert "4 MiB (4,194,304 B)" in explorer.text.value and "16 MiB (16,777,216 B)" in explorer.text.value
+    assert "one layer, one request, head width 128, 2 bytes an element" in explorer.text.value
     explorer.tokens.value = TOKENS[-1]
     assert "128 MiB (134,217,728 B)" in explorer.text.value and "512 MiB (536,870,912 B)" in explorer.text.value
 

@@ -70,6 +70,9 @@ PICTURES = {
     "heads, many": lambda: plots.head_lines([head // 2 for head in range(24)], 12, "yours"),
     "heads, strange answers": lambda: plots.head_lines([0, 7, -1, None, 0.5, "something long " * 9], 3, "yours"),
     "storages": lambda: plots.storages({"yours": [("bmm", 65_536), ("div", 8)], "expanded": [("clone", 2**23)] * 2}),
+    "storages, many and thin": lambda: plots.storages(
+        {"yours": [(f"an_operation_of_a_long_name_{n}", 64) for n in range(9)], "expanded": [("clone", 2**23)] * 2}
+    ),
     "storages, one": lambda: plots.storages({"yours": [("a_long_operation", 3)]}),
     "storages, none": lambda: plots.storages({"yours": [], "expanded": [("clone", 2**30)]}),
     "slots": lambda: plots.slot_strips([("append 2", 2, ["0", "1"]), ("append 9, refused", "?", [])], 6),

@@ -63,6 +63,23 @@ def attend(reader=lambda h, n, m: h // (n // m), first=None, scale=None, hide=Tr
     return grouped_attention
 
 
+def flat(mask_of):
+    """`grouped_attention` of one matrix for each KV head, with the mask `mask_of(start, m, group)` of its rows."""
+
+    def grouped_attention(q, k, v, start):
+        b, n, m, d = q.shape
+        h, t = k.shape[1], k.shape[2]
+        s = torch.einsum("bhrd,bhtd->bhrt", q.reshape(b, h, n // h * m, d), k) / d**0.5
+        s = s + torch.zeros(n // h * m, t, dtype=s.dtype).masked_fill(mask_of(start, m, n // h, t), float("-inf"))
+        return torch.einsum("bhrt,bhtd->bhrd", s.softmax(3), v).reshape(b, n, m, d).permute(0, 2, 1, 3).flatten(2)
+
+    return grouped_attention
+
+
+def later(places, t):
+    return torch.tensor([[column > place for column in range(t)] for place in places])
+
+
 class Listed:
     """A cache that keeps chunks in lists, put together when they are read."""
 
@@ -206,10 +223,56 @@ class AnyN(Listed):
         self.count = n
 
 
+class AnyLargeN(AnyN):
+    def truncate(self, n):
+        if n < 0:
+            raise ValueError("n")
+        self.count = n
+
+
+class AnySmallN(AnyN):
+    def truncate(self, n):
+        if self.count < n:
+            raise ValueError("n")
+        self.count = n
+
+
+class CutsLists(Listed):
+    def truncate(self, n):
+        self.ks, self.vs = ([torch.cat(each, dim=2)[:, :, :n]] for each in (self.ks, self.vs))
+        self.count = self.ks[0].size(2)
+
+
+class LooksAtKeysOnly(AnyN):
+    def check_both(self, k, v):
+        self.check(k)
+        self.check_room(k)
+
+    def keep(self, k, v):
+        until = self.count + k.size(2)
+        self.k[:, :, self.count : until], self.v[:, :, self.count : until] = k, v
+
+    def truncate(self, n):
+        self.check_n(n)
+        self.count = n
+
+
+class LooksAtHeadsOfKeysOnly(LooksAtKeysOnly):
+    def check_both(self, k, v):
+        super().check_both(k, v)
+        self.check(v if v.dim() != 4 or v.size(1) != 1 else v.expand(-1, k.size(1), -1, -1))
+        if k.size(2) != v.size(2):
+            raise ValueError("lengths")
+
+
 class CountsTooEarly(AnyN):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.k, self.v = torch.empty_like(self.k), torch.empty_like(self.v)
+
     def append(self, k, v):
         before = self.count
-        self.count += k.size(2) if k.dim() == 4 else 1
+        self.count += k.size(2)
         self.check_both(k, v)
         for slots, new in ((self.k, k), (self.v, v)):
             slots[:, :, before : self.count] = new
@@ -221,6 +284,15 @@ class CountsTooEarly(AnyN):
     def truncate(self, n):
         self.check_n(n)
         self.count = n
+
+
+class CountsBeforeItsLastCheck(CountsTooEarly):
+    def append(self, k, v):
+        self.check(k)
+        self.check(v)
+        if k.size(2) != v.size(2):
+            raise ValueError("lengths")
+        super().append(k, v)
 
 
 class OnlyClears(AnyN):
@@ -333,6 +405,43 @@ class Respins(Whole):
         return self.k[0]
 
 
+class SpinsWhatItReads(Whole):
+    def stored(self, k):
+        keys = super().stored(k)
+        return self.turn(keys, torch.arange(keys.size(2)))
+
+
+class QueriesFromZero(Whole):
+    def turned(self, q, k, v, positions):
+        return self.turn(q, positions - self.n), self.turn(k, positions), v
+
+
+class Remembers(Whole):
+    """Everything from the inputs at each step, as one prompt."""
+
+    seen = ()
+
+    def step(self, x):
+        self.limit(x.size(1))
+        self.seen = [*self.seen, x]
+        prompt = torch.cat(self.seen, dim=1)
+        self.n += x.size(1)
+        return Whole(self.w, self.n).step(prompt)[:, -x.size(1) :]
+
+
+class Reserves(Whole):
+    """Rows go into slots that the first chunk makes, before anybody knows whether it fits."""
+
+    slots = None
+
+    def step(self, x):
+        if self.slots is None:
+            self.slots = torch.zeros(x.size(0), self.room, 1)
+        if x.size(0) != self.slots.size(0):
+            raise ValueError("another B")
+        return super().step(x)
+
+
 class SpinsAll(Whole):
     def turned(self, q, k, v, positions):
         return tuple(self.turn(each, positions) for each in (q, k, v))
@@ -401,6 +510,7 @@ VARIANTS = [
     ("kv_head_of", lambda h, n, m: divmod(h, n // m)[0], "unchecked"),
     ("kv_head_of", heads(cut, check=False), "uneven_heads"),
     ("kv_head_of", heads(lambda h, n, m: divmod(h, m)[0]), "wrong_divisor"),
+    ("kv_head_of", lambda h, n, m: (h - h % m) // m, "wrong_divisor_unchecked"),
     ("kv_head_of", heads(lambda h, n, m: divmod(h, n // m)[1]), "place_in_group"),
     ("kv_head_of", heads(lambda h, n, m: divmod(h, n // m)[0], exists=False), "any_query_head"),
     ("kv_head_of", heads(lambda h, n, m: h * m / n), "a_float"),
@@ -413,11 +523,27 @@ VARIANTS = [
     ("grouped_attention", attend(lambda h, n, m: h % m), "tiled"),
     ("grouped_attention", attend(scale=lambda n, d: (n * d) ** -0.5), "model_width"),
     ("grouped_attention", attend(first=0), "top_left"),
+    (
+        "grouped_attention",
+        flat(lambda start, m, g, t: later(range(start, start + g * m), t)),
+        "mask_without_mod",
+    ),
+    (
+        "grouped_attention",
+        flat(lambda start, m, g, t: later([start + r // g for r in range(g * m)], t)),
+        "mask_rows_repeated",
+    ),
     ("grouped_attention", attend(hide=False), "no_mask"),
     ("grouped_attention", attend(scale=lambda n, d: 1.0), "unscaled"),
     ("grouped_attention", attend(order=(0, 1, 2, 3)), "heads_not_beside"),
     ("GroupedCache", CountsTooEarly, "used_advanced_first"),
+    ("GroupedCache", CountsBeforeItsLastCheck, "advanced_before_capacity"),
     ("GroupedCache", LooksAtValuesLate, "keys_first"),
+    ("GroupedCache", LooksAtKeysOnly, "values_unchecked"),
+    ("GroupedCache", LooksAtHeadsOfKeysOnly, "values_of_any_heads"),
+    ("GroupedCache", AnyLargeN, "truncate_no_upper_bound"),
+    ("GroupedCache", AnySmallN, "truncate_no_lower_bound"),
+    ("GroupedCache", CutsLists, "truncates_by_slices"),
     ("GroupedCache", HalfStored, "fills_up"),
     ("GroupedCache", AnyGroup, "uneven_heads"),
     ("GroupedCache", OnlyClears, "truncate_forgets_used"),
@@ -441,6 +567,10 @@ VARIANTS = [
     ("rope", turned(halves, angle=lambda p, i, d: p / 100 ** (2 * i / d)), "half_the_exponent"),
     ("RotaryCache", Restarts, "position_restarted"),
     ("RotaryCache", Respins, "keys_turned_again"),
+    ("RotaryCache", SpinsWhatItReads, "keys_turned_twice"),
+    ("RotaryCache", QueriesFromZero, "queries_restarted"),
+    ("RotaryCache", Remembers, "inputs_kept"),
+    ("RotaryCache", Reserves, "refused_chunk_fixes_requests"),
     ("RotaryCache", SpinsAll, "values_turned"),
     ("RotaryCache", KeysOnly, "queries_unturned"),
     ("RotaryCache", SpinsNothing, "no_positions"),

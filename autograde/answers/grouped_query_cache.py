@@ -111,19 +111,21 @@ def _by_complex_numbers(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
 
 class _WholeSequence:
-    """Keeps the inputs of all tokens, and computes the layer of the whole sequence again for each chunk."""
+    """Keeps each chunk of inputs with the weights of its time, and computes the whole layer again at each step."""
 
     def __init__(self, weights, capacity):
-        self.weights, self.capacity, self.x = weights, capacity, None
+        self.weights, self.capacity, self.chunks = weights, capacity, []
 
     def step(self, x):
-        x, new = x if self.x is None else torch.cat([self.x, x], dim=1), x.shape[1]
-        if x.shape[1] > self.capacity:
+        w, new = self.weights, x.shape[1]
+        tokens = sum(old.shape[1] for old, _ in self.chunks) + new
+        if tokens > self.capacity:
             raise ValueError
-        self.x, w = x, self.weights
-        positions = np.arange(x.shape[1])
+        self.chunks.append((x, {name: w[f"W{name}"].clone() for name in "QKV"}))
+        positions = np.arange(tokens)
         heads = {"Q": w["num_heads"], "K": w["num_kv_heads"], "V": w["num_kv_heads"]}
-        rows = {name: torch.stack((x @ w[f"W{name}"]).chunk(n, dim=-1), dim=1) for name, n in heads.items()}
+        projected = {name: torch.cat([x @ then[name] for x, then in self.chunks], dim=1) for name in heads}
+        rows = {name: torch.stack(projected[name].chunk(n, dim=-1), dim=1) for name, n in heads.items()}
         for name in "QK":
             rows[name] = torch.from_numpy(_by_complex_numbers(rows[name].numpy(), positions))
         return (_square(*rows.values()) @ w["WO"])[:, -new:]
@@ -213,6 +215,28 @@ def _masked_too_late(q, k, v, start):
     k, v = (_repeat(each, q.shape[1] // each.shape[1]) for each in (k, v))
     weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
     return _beside(weights * _seen(start, q.shape[2], k.shape[2]) @ v)
+
+
+def _folded(seen):
+    """`grouped_attention` with the group folded into rows; `seen(start, chunk, group, tokens)` masks those rows."""
+
+    def grouped_attention(q, k, v, start):
+        batch, heads, chunk, width = q.shape
+        group = heads // k.shape[1]
+        rows = q.reshape(batch, -1, group * chunk, width)
+        scores = rows @ k.mT / math.sqrt(width)
+        weights = scores.masked_fill(~seen(start, chunk, group, k.shape[2]), -math.inf).softmax(-1)
+        return _beside((weights @ v).view(q.shape))
+
+    return grouped_attention
+
+
+def _without_mod(start, chunk, group, tokens):
+    return _seen(start, group * chunk, tokens)
+
+
+def _each_row_repeated(start, chunk, group, tokens):
+    return _seen(start, chunk, tokens).repeat_interleave(group, 0)
 
 
 def _by_einsum(q, k, v, start):
@@ -331,10 +355,22 @@ class _OneTensor(_Preallocated):
 class _AdvancedFirst(_Preallocated):
     def append(self, k, v):
         start = self.used
-        self.used += k.shape[2] if k.ndim == 4 else 1
+        self.used += k.shape[2]
         self.refuse_shape(k, v)
         self.refuse_kind(k, v)
         self.refuse_empty(k)
+        if self.used > self.k.shape[2]:
+            raise ValueError("capacity")
+        self.write(k, v, start)
+
+
+class _AdvancedBeforeCapacity(_Preallocated):
+    def append(self, k, v):
+        self.refuse_shape(k, v)
+        self.refuse_kind(k, v)
+        self.refuse_empty(k)
+        start = self.used
+        self.used += k.shape[2]
         if self.used > self.k.shape[2]:
             raise ValueError("capacity")
         self.write(k, v, start)
@@ -394,6 +430,42 @@ class _ForgetsUsed(_Preallocated):
 class _TruncatesAnything(_Preallocated):
     def truncate(self, n):
         self.used = n
+
+
+class _NoUpperBound(_Preallocated):
+    def truncate(self, n):
+        if n < 0:
+            raise ValueError("truncate")
+        self.used = n
+
+
+class _NoLowerBound(_Preallocated):
+    def truncate(self, n):
+        if n > self.used:
+            raise ValueError("truncate")
+        self.used = n
+
+
+class _TruncatesBySlices(_Grown):
+    """A slice takes any n: beyond the end it is everything, and below 0 it counts from the end."""
+
+    def truncate(self, n):
+        self.k_rows, self.v_rows = self.k_rows[:, :, :n], self.v_rows[:, :, :n]
+        self.used = self.k_rows.shape[2]
+
+
+class _ValuesUnchecked(_Preallocated):
+    def refuse(self, k, v):
+        super().refuse(k, k)
+
+
+class _ValuesOfAnyHeads(_Preallocated):
+    """Everything is compared but the KV heads of v."""
+
+    def refuse_shape(self, k, v):
+        super().refuse_shape(k, k)
+        if v.ndim != 4 or (len(v), *v.shape[2:]) != (len(k), *k.shape[2:]):
+            raise ValueError("v")
 
 
 class _Broadcasts(_Preallocated):
@@ -595,6 +667,48 @@ class _TurnedAgain(_Layer):
         return self.attend(q, self.k, self.v, start) @ self.w["WO"]
 
 
+class _TurnedTwice(_Layer):
+    """Keys are stored turned, and what is read is turned once more."""
+
+    def step(self, x):
+        self.refuse(x)
+        start = self.used
+        q, k, v = self.turned(x)
+        self.k, self.v = (new if old is None else torch.cat([old, new], 2) for old, new in ((self.k, k), (self.v, v)))
+        return self.attend(q, self.turn(self.k, torch.arange(self.used)), self.v, start) @ self.w["WO"]
+
+
+class _QueriesRestarted(_Layer):
+    def turned(self, x):
+        return self.turn(self.projected(x)[0], torch.arange(x.shape[1])), *super().turned(x)[1:]
+
+
+class _Reprojects(_Layer):
+    """Keeps inputs, and makes all rows again at each step."""
+
+    x = None
+
+    def step(self, x):
+        self.refuse(x)
+        start = self.used
+        self.x = x if self.x is None else torch.cat([self.x, x], dim=1)
+        self.k = self.v = None  # positions from 0, for all tokens
+        q, self.k, self.v = self.turned(self.x)
+        return self.attend(q[:, :, start:], self.k, self.v, start) @ self.w["WO"]
+
+
+class _FixedByRefused(_Layer):
+    """What holds the rows is made for the requests of the first chunk, accepted or not."""
+
+    requests = None
+
+    def refuse(self, x):
+        self.requests = self.requests or len(x)
+        if len(x) != self.requests:
+            raise ValueError("requests")
+        super().refuse(x)
+
+
 class _ValuesTurned(_Layer):
     def turned(self, x):
         q, k, v = super().turned(x)
@@ -657,6 +771,38 @@ _UNEVEN = (
         'if num_heads % num_kv_heads: raise ValueError("…")',
     ),
 )
+_WRONG_DIVISOR = (
+    "Did you divide by the number of KV heads, instead of by the size of a group?",
+    (
+        "With 12 query heads and 4 KV heads, how many query heads share one KV head?",
+        "A group has H // Hkv members, and a new group begins after that many query heads.",
+        "query_head // (num_heads // num_kv_heads)",
+    ),
+)
+_ADVANCED_FIRST = (
+    "Is `used` advanced before you know that the chunk is accepted?",
+    (
+        "What does `used` say after a refused append?",
+        "First refuse, then write, then count: `used` changes in the last line.",
+        "end = self.used + m; check everything; write into [self.used:end]; self.used = end.",
+    ),
+)
+_TRUNCATE_BOUNDS = (
+    "Does `truncate` accept more tokens than are stored, or fewer than none?",
+    (
+        "What does truncate(6) mean when 5 tokens are stored, and what truncate(-1)?",
+        "A larger `used` would show rows that were rejected or never written; a slice to −1 drops the last row.",
+        "if not 0 <= n <= self.used: raise ValueError(…)",
+    ),
+)
+_VALUES_UNCHECKED = (
+    "Is v not compared as k is, so that v of one KV head or of one token is spread over all?",
+    (
+        "What does your append say to a good k with v of one KV head only?",
+        "Assignment broadcasts v as silently as k. Whatever is asked about k must be asked about v.",
+        "for new in (k, v): compare new.shape with (batch, num_kv_heads, k.shape[2], head_dim), dtype and device.",
+    ),
+)
 _MODEL_WIDTH = (
     "Did you divide the scores by √(H · dh), the width of all heads, instead of by √dh?",
     (
@@ -707,16 +853,8 @@ ANSWERS = (
                 _kv_head(lambda head, heads, kv_heads: head // (heads // kv_heads), shared=False),
                 *_UNEVEN,
             ),
-            Misconception(
-                "wrong_divisor",
-                _kv_head(lambda head, heads, kv_heads: head // kv_heads),
-                "Did you divide by the number of KV heads, instead of by the size of a group?",
-                (
-                    "With 12 query heads and 4 KV heads, how many query heads share one KV head?",
-                    "A group has H // Hkv members, and a new group begins after that many query heads.",
-                    "query_head // (num_heads // num_kv_heads)",
-                ),
-            ),
+            Misconception("wrong_divisor", _kv_head(lambda head, heads, kv_heads: head // kv_heads), *_WRONG_DIVISOR),
+            Misconception("wrong_divisor_unchecked", lambda head, heads, kv_heads: head // kv_heads, *_WRONG_DIVISOR),
             Misconception(
                 "place_in_group",
                 _kv_head(lambda head, heads, kv_heads: head % (heads // kv_heads)),
@@ -815,6 +953,26 @@ ANSWERS = (
             Misconception("model_width", _attention(divisor=lambda heads, width: heads * width), *_MODEL_WIDTH),
             Misconception("top_left", _attention(seen=_top_left), *_TOP_LEFT),
             Misconception(
+                "mask_without_mod",
+                _folded(_without_mod),
+                "Do the rows of a group count on, so that the mask takes a later head's queries for later tokens?",
+                (
+                    "Which row of a group is the first query of its second head, and where does that query stand?",
+                    "Row r of a group belongs to query r mod m: each head's rows begin again at position start.",
+                    "start + torch.arange(group * m) % m, or scores viewed as (B, Hkv, group, m, T) before the mask.",
+                ),
+            ),
+            Misconception(
+                "mask_rows_repeated",
+                _folded(_each_row_repeated),
+                "Did you repeat each row of the mask, where the whole mask must be repeated for each head?",
+                (
+                    "In which order do the rows of a group lie: head by head, or query by query?",
+                    "They are m queries of the first head, then m of the second. The mask's m rows follow that order.",
+                    "mask.repeat(group, 1), not repeat_interleave: row r of a group takes row r mod m of the mask.",
+                ),
+            ),
+            Misconception(
                 "no_mask",
                 _attention(seen=lambda start, chunk, tokens: torch.ones(chunk, tokens, dtype=torch.bool)),
                 "Did you let every query see every key, those of later tokens included?",
@@ -879,16 +1037,8 @@ ANSWERS = (
         exercise=_GroupedCache,
         expected=_cache_steps,
         misconceptions=(
-            Misconception(
-                "used_advanced_first",
-                _AdvancedFirst,
-                "Is `used` advanced before you know that the chunk is accepted?",
-                (
-                    "What does `used` say after a refused append?",
-                    "First refuse, then write, then count: `used` changes in the last line.",
-                    "end = self.used + m; check everything; write into [self.used:end]; self.used = end.",
-                ),
-            ),
+            Misconception("used_advanced_first", _AdvancedFirst, *_ADVANCED_FIRST),
+            Misconception("advanced_before_capacity", _AdvancedBeforeCapacity, *_ADVANCED_FIRST),
             Misconception(
                 "written_behind",
                 _WrittenBehind,
@@ -931,16 +1081,12 @@ ANSWERS = (
                     "self.used = n is all that truncate has to do, after its check.",
                 ),
             ),
-            Misconception(
-                "truncates_anything",
-                _TruncatesAnything,
-                "Does `truncate` accept more tokens than are stored, or fewer than none?",
-                (
-                    "What does truncate(6) mean when 5 tokens are stored?",
-                    "A larger `used` would show rows that were rejected or never written.",
-                    "if not 0 <= n <= self.used: raise ValueError(…)",
-                ),
-            ),
+            Misconception("truncates_anything", _TruncatesAnything, *_TRUNCATE_BOUNDS),
+            Misconception("truncate_no_upper_bound", _NoUpperBound, *_TRUNCATE_BOUNDS),
+            Misconception("truncate_no_lower_bound", _NoLowerBound, *_TRUNCATE_BOUNDS),
+            Misconception("truncates_by_slices", _TruncatesBySlices, *_TRUNCATE_BOUNDS),
+            Misconception("values_unchecked", _ValuesUnchecked, *_VALUES_UNCHECKED),
+            Misconception("values_of_any_heads", _ValuesOfAnyHeads, *_VALUES_UNCHECKED),
             Misconception(
                 "broadcast",
                 _Broadcasts,
@@ -1184,6 +1330,47 @@ ANSWERS = (
                     "How often has the first key been turned after three steps?",
                     "A stored key has its angle already. Turn the new keys only, once, before the append.",
                     "cache.append(rope(k, positions), v), and attend to cache.keys as they are.",
+                ),
+            ),
+            Misconception(
+                "keys_turned_twice",
+                _TurnedTwice,
+                "Are keys that were stored turned turned once more when they are read?",
+                (
+                    "By which angle has the key at position 3 been turned when a query meets it?",
+                    "cache.keys hold turned keys already: once more, and they seem to stand twice as far away.",
+                    "Attend to cache.keys as they are, with q = rope(q, positions).",
+                ),
+            ),
+            Misconception(
+                "queries_restarted",
+                _QueriesRestarted,
+                "Are the queries' positions counted from 0 in each chunk, and the keys' not?",
+                (
+                    "At which position does the first query of the second chunk stand?",
+                    "Query and key of one token stand at the same place: behind all that was stored before.",
+                    "One tensor for both: positions = torch.arange(start, start + x.shape[1]).",
+                ),
+            ),
+            Misconception(
+                "inputs_kept",
+                _Reprojects,
+                "Does the layer keep its inputs, and project all of them again at each step?",
+                (
+                    "How many rows does a step of one token project in your layer?",
+                    "Keys and values are stored, so that no token is projected twice. When weights change later, "
+                    "stored rows stay what they were.",
+                    "Project x_chunk alone, and put its k and v behind those of the cache.",
+                ),
+            ),
+            Misconception(
+                "refused_chunk_fixes_requests",
+                _FixedByRefused,
+                "Does a first chunk that was refused still decide how many requests there are?",
+                (
+                    "What does your layer hold after its very first chunk was refused?",
+                    "A refusal changes nothing: the layer is as new, and the next chunk says what B is.",
+                    "Make the cache in a local variable, append, and only then self.cache = cache.",
                 ),
             ),
             Misconception(

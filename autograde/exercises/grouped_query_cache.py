@@ -4,6 +4,7 @@ Cases hold arrays; each `run` makes the tensors from them. PyTorch is imported t
 none of it.
 """
 
+import functools
 from random import Random
 
 import numpy as np
@@ -102,6 +103,7 @@ def _grouped_attention(rng: Random) -> list[Case]:
         case("one head, a prompt", 1, 1, 1, 0, rng.randrange(3, 6), 3),
         case("a KV head for each query head, one token", 1, 3, 3, rng.randrange(4, 6), 1, 2),
         case("two KV heads, three readers each, one token", 1, 6, 2, rng.randrange(4, 6), 1, 3),
+        case("one KV head, three readers, two tokens each", 1, 3, 1, 2, 2, 1),
         case("a chunk on a cache", 1, 4, 2, rng.randrange(3, 6), 3, 5),
         case("a batch with a chunk on a cache", 2, 6, 3, 4, rng.choice([2, 3]), 5),
     ]
@@ -186,7 +188,8 @@ def _run_grouped_cache(candidate: object, case: Case) -> list[object]:
 
     dtype = getattr(torch, case.inputs["dtype"])
     k = torch.from_numpy(_places(*case.inputs["k.shape"])).to(dtype)
-    cache, last = candidate(*case.inputs["new"][:-1], dtype), []
+    with _zeroed()():
+        cache, last = candidate(*case.inputs["new"][:-1], dtype), []
 
     def take(name: str, *arguments: object) -> object:
         if name == ZEROED:
@@ -206,6 +209,22 @@ def _run_grouped_cache(candidate: object, case: Case) -> list[object]:
 
     with one_thread():
         return [attempt(take, *step) for step in case.inputs["steps"]]
+
+
+@functools.cache
+def _zeroed():
+    """Storage that is made in here begins as zeros: a wrong cache that shows unwritten slots always shows the same."""
+    import torch
+    from torch.overrides import TorchFunctionMode  # a dispatch mode would import the compiler, which takes seconds
+
+    unwritten = {torch.empty, torch.empty_like, torch.Tensor.new_empty}
+
+    class Zeroed(TorchFunctionMode):
+        def __torch_function__(self, function, types, arguments=(), options=None):
+            made = function(*arguments, **options or {})
+            return made.zero_() if function in unwritten else made
+
+    return Zeroed
 
 
 def _on_meta(cache, last) -> object:
@@ -256,10 +275,12 @@ def _rope(rng: Random) -> list[Case]:
 
 
 STEP = "# step(x[:, a:b]) with a, b ="
+STEP_OF_ONE = "# step(x[:1, a:b]), one request, with a, b ="
+RETRAIN = '# weights["WK"] and weights["WV"] change their signs, in place'
 
 
 def _rotary_cache(rng: Random) -> list[Case]:
-    def case(label: str, widths: list[int], beyond: bool = False, batch: int = 1) -> Case:
+    def case(label: str, widths: list[int], batch: int = 1, steps: list | None = None) -> Case:
         inner, heads, kv_heads, width, tokens = rng.choice([3, 5]), 4, 2, 6, sum(widths)
         weights = {
             "WQ": _random(rng, inner, heads * width),
@@ -270,10 +291,8 @@ def _rotary_cache(rng: Random) -> list[Case]:
             "num_kv_heads": kv_heads,
         }
         ends = np.cumsum(widths).tolist()
-        steps = [[STEP, end - width, end] for width, end in zip(widths, ends, strict=True)]
-        if beyond:
-            steps.insert(-1, [STEP, steps[-1][1], tokens + 1])
-        x = _random(rng, batch, tokens + beyond, inner)
+        steps = steps or [[STEP, end - width, end] for width, end in zip(widths, ends, strict=True)]
+        x = _random(rng, batch, max(end for _, *ends in steps for end in ends[1:]), inner)
         return Case(label, {"x": x, "weights": weights, "new": ["weights", tokens], "steps": steps})
 
     return [
@@ -281,15 +300,27 @@ def _rotary_cache(rng: Random) -> list[Case]:
         case("a prompt at once", [rng.randrange(4, 6)]),
         case("token by token", [1] * 3),
         case("chunks", rng.sample((2, 3, 4), 3), batch=2),
-        case("beyond the capacity", [3, 1], beyond=True),
+        case("beyond the capacity", [4], steps=[[STEP, 0, 3], [STEP, 3, 5], [STEP, 3, 4]]),
+        case("a refused first chunk", [3], 2, [[STEP, 0, 4], [STEP_OF_ONE, 0, 2], [STEP_OF_ONE, 2, 3]]),
+        case("stored rows are not projected again", [4], steps=[[STEP, 0, 2], [RETRAIN], [STEP, 2, 3], [STEP, 3, 4]]),
     ]
 
 
 def _run_rotary_cache(candidate: object, case: Case) -> list[object]:
-    x = _tensors(case.inputs["x"])
-    layer = candidate(_tensors(case.inputs["weights"]), case.inputs["new"][-1])
+    """Take the steps. RETRAIN negates two weights in place, which rows that are stored already must not follow."""
+    x, weights = _tensors(case.inputs["x"]), _tensors(case.inputs["weights"])
+    layer = candidate(weights, case.inputs["new"][-1])
+
+    def take(name: str, *slots: int) -> object:
+        if name == RETRAIN:
+            for projection in ("WK", "WV"):
+                weights[projection].neg_()
+            return None
+        requests = 1 if name == STEP_OF_ONE else len(x)
+        return layer.step(x[:requests, slice(*slots)].clone())
+
     with one_thread():
-        return [attempt(layer.step, x[:, first:end].clone()) for _, first, end in case.inputs["steps"]]
+        return [attempt(take, *step) for step in case.inputs["steps"]]
 
 
 EXERCISES = (

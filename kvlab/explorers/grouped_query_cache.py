@@ -211,8 +211,12 @@ class Explorer(controls.Explorer):
 
     def tell(self, setting: Setting, now: Reading) -> str:
         """The reading as HTML."""
-        rows = (("K and V stored", now.stored_bytes), ("K and V expanded", now.expanded_bytes))
-        return verdict(now.verdict) + facts((name, f"<span>{sizes.show_bytes(n)}</span>") for name, n in rows)
+        rows = [
+            (name, f"<span>{sizes.show_bytes(n)}</span>")
+            for name, n in (("K and V stored", now.stored_bytes), ("K and V expanded", now.expanded_bytes))
+        ]
+        basis = f"<span>one layer, one request, head width {HEAD_DIM}, {BITS // 8} bytes an element</span>"
+        return verdict(now.verdict) + facts([*rows, ("both counted for", basis)])
 
     def describe(self, now: Reading) -> str:
         """The picture in words."""
