@@ -691,6 +691,8 @@ def costs(rows, amount, label) -> Picture:
     figure.legend(*counted.get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
     figure.supxlabel(f"{label}\nbars: medians; ×: {ways[0]} ÷ {ways[1]}", fontsize=8.5, color=SOFT)
     return Picture(figure, f"{ways[0]} against {ways[1]}, {name} and time; {'; '.join(said)}. {label}.")
+
+
 def slots_held(slots) -> Picture:
     """Slots that a sequence of 0, 1, 2, … tokens holds, above the slots that it uses; the gap is waste."""
     fig, ax = _figure(7.4, 3.2)
