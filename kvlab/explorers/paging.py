@@ -300,8 +300,9 @@ class Chart:
         (self.worst,) = ax.plot([], [], color=plots.INK, linewidth=1.2, linestyle=":", label="worst tail")
         look = {"color": plots.VERMILION, "marker": "D", "markersize": 5, "linestyle": "", "clip_on": False}
         (self.falls,) = ax.plot([], [], label="below 4 %", **look)
-        look = {"textcoords": "offset points", "ha": "right", "va": "top", "fontsize": 8.5, "color": plots.VERMILION}
-        self.lengths = [ax.annotate("", (1, LIMIT), (-3, -2), **look) for _ in range(2)]
+        look = {"textcoords": "offset points", "fontsize": 8.5, "color": plots.VERMILION}
+        places = [((-3, -2), "right", "top"), ((7, 3), "center", "bottom")]  # clear of all lines
+        self.lengths = [ax.annotate("", (1, LIMIT), at, ha=ha, va=va, **look) for at, ha, va in places]
         self.figure.legend(
             handles=[self.exact, self.range, self.mean, self.worst, self.falls],
             loc="center",
