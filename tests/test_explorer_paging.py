@@ -14,6 +14,7 @@ from kvlab.explorers.controls import CUSTOM
 from kvlab.explorers.paging import (
     MOST_ACTIONS,
     MOST_BLOCK,
+    MOST_TOKENS,
     NUM_BLOCKS,
     SCRIPTS,
     START,
@@ -70,6 +71,8 @@ def test_at_every_step_and_block_size_the_counts_are_those_of_the_tables(script)
         (Setting(SCRIPTS["growth"], 4), "grow A 4: takes block 4; 20 slots held, 4 of them empty; 7 of 12 blocks free"),
         (Setting(SCRIPTS["a full pool"], 4), "grow B 4: refused with MemoryError, and nothing changed; 48 slots "),
         (Setting(SCRIPTS["truncation"], 3), "cut B 6: no block is taken or given back; 16 slots held, 3 of "),
+        (Setting("new A 5, cut A 20", 2), "cut A 20: refused with ValueError, and nothing changed; 8 slots held, 3 of"),
+        (Setting("new A 5, cut A 5", 2), "cut A 5: no block is taken or given back; 8 slots"),
         (Setting("new A 60, fork A B, free A", 2), "fork A B: refused with MemoryError, and nothing changed; 0 slots"),
     ],
 )
@@ -125,6 +128,17 @@ class Broken(paging.BlockPool):
         raise KeyError("two\nlines " + "and more " * 100)
 
 
+class Refuses(paging.BlockPool):
+    def append(self, id, n=1):
+        raise ValueError("full")
+
+
+class Lengthens(paging.BlockPool):
+    def truncate(self, id, n):
+        if n <= self._lengths[id]:
+            super().truncate(id, n)
+
+
 class Strange(paging.BlockPool):
     def table(self, id):
         return [99 for _ in super().table(id)]
@@ -143,6 +157,7 @@ UNWRITTEN = "computed by the library until yours is written"
         (InPlace, "your BlockPool differs after 'grow B 1': showing the library's"),
         (NoList, "your BlockPool raises TypeError: "),
         (Broken, "your BlockPool raises KeyError: 'two\\nlines and more "),
+        (Refuses, "your BlockPool raises ValueError: full"),
         (Strange, "your BlockPool differs after 'new A 6'"),
         (7, "your BlockPool raises TypeError: 'int' object is not callable"),
         (lambda num_blocks, block: None, "your BlockPool raises AttributeError"),
@@ -169,6 +184,29 @@ def test_the_caption_says_whose_waste_is_shown(function, caption):
     assert reading(Setting(), Mine, function).computed_by.endswith(caption)
 
 
+def test_a_pool_that_does_not_refuse_a_cut_too_long_is_told_so():
+    now = reading(Setting("new A 5, cut A 20", 2), Lengthens)
+    assert "your BlockPool differs after 'cut A 20'" in now.computed_by and now.state.refused == "ValueError"
+
+
+@pytest.mark.parametrize(("block", "said"), [(1, ["", ""]), (2, ["12", "24"]), (16, ["180", "360"])])
+def test_the_lengths_beyond_which_waste_is_small_stand_at_their_marks(block, said):
+    chart = Chart()
+    chart.set(reading(Setting(block=block)))
+    assert [text.get_text() for text in chart.lengths] == said
+    assert [text.xy[0] for text in chart.lengths] == (list(chart.falls.get_xdata()) or [1, 1])
+
+
+def test_the_range_holds_every_share_that_is_not_drawn_by_itself():
+    for block in (1, 4, MOST_BLOCK):
+        chart, now = Chart(), reading(Setting(block=block))
+        chart.set(now)
+        drawn, top = len(chart.exact.get_xdata()), chart.range.get_xy()
+        assert top[0][0] == drawn and top[-1].tolist() == top[0].tolist()
+        for tokens, share in top[1 : MOST_TOKENS - drawn]:
+            assert now.shares[int(tokens) - 1] <= share
+
+
 def test_the_learners_own_blocks_are_shown():
     assert reading(Setting(), Mine).state.tables == {"A": [11, 10], "B": [11, 9]}
 
@@ -184,6 +222,9 @@ def test_the_learners_own_blocks_are_shown():
         ("new A 3, new A 4", "A exists already at 'new A 4'"),
         ("new A 3, fork A A", "A exists already"),
         ("grow A 3", "there is no A at 'grow A 3'"),
+        ("new A 3, fork A F", "wanted a new name from A to E, got 'fork A F'"),
+        ("new A 3, grow Z 4", "there is no Z at 'grow Z 4'"),
+        ("fork Z A", "there is no Z at 'fork Z A'"),
         ("new A 3, free A, free A", "there is no A at 'free A'"),
     ],
 )

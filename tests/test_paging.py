@@ -163,6 +163,21 @@ def test_the_mean_and_the_worst_tail_fall_below_four_percent_where_the_lesson_sa
     assert abs(np.mean([paging.waste([n], 16) for n in range(1, 1601)]) - 7.5) < 1e-12
 
 
+@pytest.mark.parametrize(
+    ("table", "queries", "seen"), [([7, 2, 5], 2, True), ([7, 2, 5], 1, False), ([5, 2, 7], 2, False)]
+)
+def test_a_sorted_table_shows_only_in_a_chunk_and_only_where_another_block_comes_last(table, queries, seen):
+    rng = np.random.default_rng(7)
+    stores, q = rng.normal(size=(2, 9, 4, 6)), rng.normal(size=(queries, 6))
+    right, ordered = (paging.paged_attention(q, *stores, each, 12) for each in (table, sorted(table)))
+    assert (np.abs(right - ordered).max() > 1e-3) == seen
+
+
+def test_what_a_pool_can_promise_as_the_lesson_prints_it():
+    most = [max(n for n in range(99) if paging.can_promise([5, 3], n, free, 4)) for free in range(5)]
+    assert most == [1, 3, 5, 7, 9]
+
+
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 12), st.data())
 def test_paged_attention_is_contiguous_attention_whatever_the_blocks(seed, block, length, data):
     rng = np.random.default_rng(seed)

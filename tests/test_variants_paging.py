@@ -252,6 +252,157 @@ class Recycled(Book):
         return name
 
 
+class LastFreedFirst(Book):
+    """Ids of freed sequences lie on a pile, and the next sequence takes the top one."""
+
+    pile = ()
+
+    def free(self, id):
+        Book.free(self, id)
+        self.pile = (*self.pile, id)
+
+    def enter(self, blocks, tokens):
+        name = Book.enter(self, blocks, tokens)
+        if self.pile:
+            *self.pile, old = self.pile
+            self.live[old] = self.live.pop(name)
+            return old
+        return name
+
+
+class OneAboveTheLast(Book):
+    def enter(self, blocks, tokens):
+        name = 1 + max([-1, *self.live])
+        self.live[name] = {"blocks": blocks, "tokens": tokens}
+        return name
+
+
+class CopyLast(Book):
+    """Right but for full pools: new blocks first, the block for the copy after them."""
+
+    def append(self, id, n=1):
+        one = self.live[id]
+        split = self.splits(one, n)
+        got = self.grab(self.need(one["tokens"] + n) - len(one["blocks"]))
+        pairs = []
+        if split:
+            pairs = [(one["blocks"][-1], self.one_more())]
+            self.leave(one["blocks"][-1:])
+            one["blocks"][-1] = pairs[0][1]
+        one["blocks"].extend(got)
+        one["tokens"] += n
+        return pairs
+
+    def one_more(self):
+        block = self.queue.popleft()
+        self.holders[block] = 1
+        return block
+
+
+class CopyLastRefused(CopyLast):
+    def one_more(self):
+        return self.grab(1)[0]
+
+
+class CopyFirst(Book):
+    def append(self, id, n=1):
+        one, pairs = self.live[id], []
+        if self.splits(one, n):
+            last = one["blocks"].pop()
+            try:
+                pairs = [(last, self.grab(1)[0])]
+            except MemoryError:
+                one["blocks"].append(last)
+                raise
+            one["blocks"].append(pairs[0][1])
+            self.leave([last])
+        one["blocks"] += self.grab(self.need(one["tokens"] + n) - len(one["blocks"]))
+        one["tokens"] += n
+        return pairs
+
+
+class Wipes(Book):
+    def free(self, id):
+        blocks = self.live.pop(id)["blocks"]
+        self.holders.update(dict.fromkeys(blocks, 0))
+        self.queue.extend(blocks)
+
+
+class ExactlyOne(Book):
+    def leave(self, blocks):
+        for block in blocks:
+            left = self.holders[block] - 1
+            self.holders[block] = left
+            if left == 1:
+                self.queue.append(block)
+
+
+class CountsLater(Book):
+    def grab(self, count):
+        got = []
+        while len(got) < count:
+            if not self.queue:
+                raise MemoryError
+            got.append(self.queue.popleft())
+        self.holders.update(dict.fromkeys(got, 1))
+        return got
+
+
+class Pops(Book):
+    def grab(self, count):
+        got = []
+        for _ in range(count):
+            got.append(self.queue.popleft())
+            self.holders[got[-1]] = 1
+        return got
+
+
+class GrowsBlockByBlock(Book):
+    def append(self, id, n=1):
+        one = self.live[id]
+        pairs = Book.append(self, id, 1) if self.splits(one, n) else []
+        one["tokens"] -= len(pairs)
+        while len(one["blocks"]) < self.need(one["tokens"] + n):
+            one["blocks"] += self.grab(1)
+        one["tokens"] += n
+        return pairs
+
+
+class OnlyTheNumber(Book):
+    def truncate(self, id, n):
+        if id in self.live:  # the books of tables and of lengths are one here
+            self.live[id]["tokens"] = n
+
+
+class Stretches(Book):
+    def truncate(self, id, n):
+        one = self.live[id]
+        self.cut(one["blocks"][self.need(n) :])
+        one["blocks"] = one["blocks"][: self.need(n)]
+        one["tokens"] = n
+
+
+class FirstBlockAtOnce(Book):
+    def allocate(self, tokens):
+        return self.enter(self.grab(self.need(tokens) or 1), tokens)
+
+
+def refusing(*methods, answer):
+    """A right pool whose `methods` do this with an id that is not in use."""
+
+    def of(method):
+        def wrapped(self, id, *more):
+            return getattr(Book, method)(self, id, *more) if id in self.live else answer(id)
+
+        return wrapped
+
+    return type("Refusing", (Book,), {method: of(method) for method in methods})
+
+
+def value_error(id):
+    raise ValueError(id)
+
+
 class Open(Book):
     def table(self, id):
         return self.live[id]["blocks"]
@@ -271,6 +422,8 @@ class OwnError(Book):
         except MemoryError:
             raise ValueError("full") from None
 
+
+EVERY = ("append", "fork", "truncate", "free", "table")
 
 VARIANTS = [
     ("blocks_needed", lambda t, b: divmod(t, b)[0], "floor_division"),
@@ -318,6 +471,24 @@ VARIANTS = [
     ("BlockPool", CutsAnyway, "truncate_ignores_count"),
     ("BlockPool", DropsN, "truncate_drops_n"),
     ("BlockPool", Recycled, "old_id_again"),
+    ("BlockPool", LastFreedFirst, "old_id_again"),
+    ("BlockPool", OneAboveTheLast, "highest_id_again"),
+    ("BlockPool", CopyLast, "copy_taken_unasked"),
+    ("BlockPool", CopyLastRefused, "copy_refused_late"),
+    ("BlockPool", CopyFirst, "copied_then_refused"),
+    ("BlockPool", Wipes, "free_zeroes_counts"),
+    ("BlockPool", ExactlyOne, "freed_only_at_count_one"),
+    ("BlockPool", CountsLater, "taken_blocks_look_free"),
+    ("BlockPool", Pops, "no_look_for_room"),
+    ("BlockPool", GrowsBlockByBlock, "partial_table"),
+    ("BlockPool", OnlyTheNumber, "truncate_only_sets_the_length"),
+    ("BlockPool", Stretches, "truncate_beyond_the_end"),
+    ("BlockPool", FirstBlockAtOnce, "empty_sequence_holds_a_block"),
+    ("BlockPool", refusing(*EVERY, answer=value_error), "unknown_id_other_error"),
+    ("BlockPool", refusing("append", answer=lambda id: []), "unknown_id_appended"),
+    ("BlockPool", refusing("fork", answer=lambda id: None), "unknown_id_forked"),
+    ("BlockPool", refusing("truncate", answer=lambda id: None), "unknown_id_truncated"),
+    ("BlockPool", refusing("table", answer=lambda id: ()), "unknown_id_has_a_table"),
     ("BlockPool", Open, "own_list_given_out"),
     ("can_promise", lambda n, new, free, b: len(n) * new <= free * b, "room_pooled"),
     ("can_promise", lambda n, new, free, b: sum(math.ceil(new / b) for _ in n) <= free, "tail_forgotten"),
@@ -337,6 +508,8 @@ UNRELATED = [
     ("paged_attention", attention(in_order, lambda m, keys: keys - m - 1 if keys > m else 0)),
     ("BlockPool", Leaks),
     ("BlockPool", OwnError),
+    *(("BlockPool", refusing(method, answer=value_error)) for method in EVERY),
+    ("BlockPool", refusing(*EVERY, answer=lambda id: [])),
     ("BlockPool", lambda num_blocks, block: None),
     ("can_promise", lambda n, new, free, b: False),
     ("can_promise", lambda n, new, free, b: int(sum(-(-(e + new) // b) - -(-e // b) for e in n) <= free)),
@@ -371,6 +544,35 @@ def test_a_pool_that_shares_in_place_is_shown_the_token_that_was_overwritten():
     assert verdict.case_label == "a shared last block is copied before it is written"
     assert verdict.source == "https://github.com/Avarok-Cybersecurity/atlas/issues/692"
     assert "'A': [" in verdict.yours and "'blocks copied': 1" in verdict.expected
+
+
+@pytest.mark.parametrize("answer", [value_error, lambda id: [], lambda id: -1], ids=["ValueError", "[]", "-1"])
+@pytest.mark.parametrize("method", EVERY)
+def test_each_method_must_itself_refuse_an_id_that_is_not_in_use(method, answer):
+    verdict = examine(answer_of("BlockPool"), 1, refusing(method, answer=answer), 1)
+    assert verdict.expected == "raises KeyError" and f"it.{method}(" in verdict.inputs[-1][1]
+    assert verdict.yours == ("raises ValueError" if answer is value_error else "'no exception'")
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_an_id_that_was_never_given_must_be_refused_too(method):
+    """The pool knows which ids it gave, and refuses no other."""
+
+    def of(self, id, *more):
+        return getattr(Book, method)(self, id, *more) if id in self.live or f"{id}".startswith("sequence") else None
+
+    verdict = examine(answer_of("BlockPool"), 1, type("Trusting", (Book,), {method: of}), 1)
+    assert verdict.yours == "'no exception'" and verdict.inputs[-1][1].startswith(f"it.{method}('Z'")
+
+
+def test_a_block_for_no_token_shows_in_a_case_of_its_own():
+    verdict = examine(answer_of("BlockPool"), 1, FirstBlockAtOnce, 1)
+    assert verdict.case_label == "a sequence without a token holds no block" and len(verdict.yours) < 60
+
+
+def test_a_promise_says_that_it_was_asked_once_for_each_number_of_free_blocks():
+    verdict = examine(answer_of("can_promise"), 1, lambda *arguments: True, 1)
+    assert "one call for each of free_blocks" in dict(verdict.inputs)
 
 
 def test_no_order_of_free_blocks_is_preferred():

@@ -492,11 +492,68 @@ class _CopyNotCounted(_Stack):
         return self.add(table, tokens)
 
 
+class _CopyTakenAfter(_Stack):
+    """Blocks are counted as they are taken, and nothing is left for the copy."""
+
+    def append(self, id, n=1):
+        table, length, copies = self.tables[id], self.lengths[id], []
+        copy = self.must_copy(id, n)
+        new = self.take(self.needed(length + n) - len(table))
+        if copy:
+            target = self.take_copy()
+            copies = [(table[-1], target)]
+            self.release(table[-1])
+            table[-1] = target
+        table += new
+        self.lengths[id] = length + n
+        return copies
+
+    def take_copy(self):
+        block = self.unused.pop()
+        self.counts[block] = 1
+        return block
+
+
+class _CopyRefusedLate(_CopyTakenAfter):
+    def take_copy(self):
+        return self.take_one()
+
+
+class _CopiedThenRefused(_Stack):
+    """The copy is made before anybody asks whether the blocks for the new tokens are there."""
+
+    def append(self, id, n=1):
+        table, length, copies = self.tables[id], self.lengths[id], []
+        if self.must_copy(id, n):
+            target = self.take_one()
+            copies = [(table[-1], target)]
+            self.release(table[-1])
+            table[-1] = target
+        table += self.take(self.needed(length + n) - len(table))
+        self.lengths[id] = length + n
+        return copies
+
+
 class _FreedAtCountOne(_Stack):
     def release(self, block):
         self.counts[block] -= 1
         if self.counts[block] <= 1:
             self.unused.append(block)
+
+
+class _FreedOnlyAtCountOne(_Stack):
+    def release(self, block):
+        self.counts[block] -= 1
+        if self.counts[block] == 1:
+            self.unused.append(block)
+
+
+class _FreeZeroesCounts(_Stack):
+    def free(self, id):
+        for block in self.tables.pop(id):
+            self.counts[block] = 0
+            self.unused.append(block)
+        del self.lengths[id]
 
 
 class _FreedWhateverTheCount(_Stack):
@@ -547,6 +604,45 @@ class _PartialAllocation(_Stack):
         return [self.take_one() for _ in range(count)]
 
 
+class _TakenUncounted(_Stack):
+    """Block by block too; the counts follow when all are there, so that those lost look free."""
+
+    def take(self, count):
+        blocks = []
+        for _ in range(count):
+            if not self.unused:
+                raise MemoryError
+            blocks.append(self.unused.pop())
+        for block in blocks:
+            self.counts[block] = 1
+        return blocks
+
+
+class _NobodyAsksForRoom(_Stack):
+    def take_one(self):
+        block = self.unused.pop()
+        self.counts[block] = 1
+        return block
+
+    def take(self, count):
+        return [self.take_one() for _ in range(count)]
+
+
+class _PartialTable(_Stack):
+    """`append` lengthens the table block by block, until there is none."""
+
+    def append(self, id, n=1):
+        table, length, copies = self.tables[id], self.lengths[id], []
+        if self.must_copy(id, n):
+            copies = [(table[-1], self.take_one())]
+            self.release(table[-1])
+            table[-1] = copies[0][1]
+        while len(table) < self.needed(length + n):
+            table.append(self.take_one())
+        self.lengths[id] = length + n
+        return copies
+
+
 class _PartialAppend(_Stack):
     """Token by token, until there is no block; the tokens before that stay."""
 
@@ -559,6 +655,17 @@ class _TruncateKeepsBlocks(_Stack):
         if n > self.lengths[id]:
             raise ValueError
         self.lengths[id] = n
+
+
+class _TruncateChangesTheLength(_Stack):
+    def truncate(self, id, n):
+        self.lengths[id] = n
+
+
+class _TruncateBeyondTheEnd(_Stack):
+    def truncate(self, id, n):
+        self.lengths[id] = max(n, self.lengths[id])
+        super().truncate(id, n)
 
 
 class _TruncateIgnoresCount(_Stack):
@@ -582,6 +689,65 @@ class _IdIsCount(_Stack):
 class _OldIdAgain(_Stack):
     def new_id(self):
         return next(id for id in range(len(self.tables) + 1) if id not in self.tables)
+
+
+class _HighestIdAgain(_Stack):
+    def new_id(self):
+        return max(self.tables, default=-1) + 1
+
+
+class _EmptyHoldsBlock(_Stack):
+    def allocate(self, tokens):
+        return self.add(self.take(max(1, self.needed(tokens))), tokens)
+
+
+class _OtherError(_Stack):
+    """Refuses an id that is not in use, but not as was agreed."""
+
+    def known(self, id):
+        if id not in self.tables:
+            raise ValueError(f"no sequence {id}")
+
+    def append(self, id, n=1):
+        self.known(id)
+        return super().append(id, n)
+
+    def fork(self, id):
+        self.known(id)
+        return super().fork(id)
+
+    def truncate(self, id, n):
+        self.known(id)
+        super().truncate(id, n)
+
+    def free(self, id):
+        self.known(id)
+        super().free(id)
+
+    def table(self, id):
+        self.known(id)
+        return super().table(id)
+
+
+class _AppendToNobody(_Stack):
+    def append(self, id, n=1):
+        return super().append(id, n) if id in self.tables else []
+
+
+class _ForkOfNobody(_Stack):
+    def fork(self, id):
+        return super().fork(id) if id in self.tables else -1
+
+
+class _TruncateNobody(_Stack):
+    def truncate(self, id, n):
+        if id in self.tables:
+            super().truncate(id, n)
+
+
+class _TableOfNobody(_Stack):
+    def table(self, id):
+        return list(self.tables.get(id, []))
 
 
 class _OwnList(_Stack):
@@ -1093,6 +1259,36 @@ ANSWERS = (
                 ),
             ),
             Misconception(
+                "copy_taken_unasked",
+                _CopyTakenAfter,
+                "Is a block for the copy taken without a look whether one is free?",
+                (
+                    "How many blocks does a write into a shared last block take?",
+                    "The copy needs one, besides those for new tokens.",
+                    "Ask for new blocks plus one where there is a copy, before anything changes.",
+                ),
+            ),
+            Misconception(
+                "copy_refused_late",
+                _CopyRefusedLate,
+                "When the copy finds no free block, are those for the new tokens taken already?",
+                (
+                    "How many blocks does a write into a shared last block take?",
+                    "The copy needs one, besides those for new tokens.",
+                    "Ask for new blocks plus one where there is a copy, before anything changes.",
+                ),
+            ),
+            Misconception(
+                "copied_then_refused",
+                _CopiedThenRefused,
+                "When an append is refused, was its last block exchanged for a copy already?",
+                (
+                    "After a MemoryError, which block stands last in the table?",
+                    "Nobody makes a copy that append could not return.",
+                    "Ask for new blocks plus one where there is a copy, before anything changes.",
+                ),
+            ),
+            Misconception(
                 "freed_at_count_one",
                 _FreedAtCountOne,
                 "Is a block given away while one sequence still holds it?",
@@ -1100,6 +1296,26 @@ ANSWERS = (
                     "Two hold a block, one is freed. Who may still read it?",
                     "A count of 1 means one holder.",
                     "Free the block when its count reaches 0.",
+                ),
+            ),
+            Misconception(
+                "freed_only_at_count_one",
+                _FreedOnlyAtCountOne,
+                "Is a block given away when one holder is left, and kept when none is?",
+                (
+                    "Which number is left when the only holder lets go?",
+                    "1 − 1 is 0, and 0 means that nobody holds it.",
+                    "Free the block when its count reaches 0.",
+                ),
+            ),
+            Misconception(
+                "free_zeroes_counts",
+                _FreeZeroesCounts,
+                "Does free set the counts to 0, although others hold the blocks too?",
+                (
+                    "Two hold a block, one is freed. What must ref give?",
+                    "A sequence takes its own 1 away, no more.",
+                    "Lower each count by one. Free the block when its count reaches 0.",
                 ),
             ),
             Misconception(
@@ -1173,6 +1389,36 @@ ANSWERS = (
                 ),
             ),
             Misconception(
+                "taken_blocks_look_free",
+                _TakenUncounted,
+                "When blocks run out half-way, are those taken so far lost, although their count is 0?",
+                (
+                    "After a MemoryError, how many blocks are free?",
+                    "Count first, then take.",
+                    "Compare the number wanted with the number free before you take the first.",
+                ),
+            ),
+            Misconception(
+                "no_look_for_room",
+                _NobodyAsksForRoom,
+                "Did you take blocks without asking whether there are enough?",
+                (
+                    "Which exception does [].pop() raise?",
+                    "Count first, then take.",
+                    "Compare the number wanted with the number free before you take the first.",
+                ),
+            ),
+            Misconception(
+                "partial_table",
+                _PartialTable,
+                "When blocks run out half-way, does the table keep those that append got so far?",
+                (
+                    "After a MemoryError in append, how many entries has the table?",
+                    "Count first, then take.",
+                    "Compare the number wanted with the number free before you take the first.",
+                ),
+            ),
+            Misconception(
                 "partial_append",
                 _PartialAppend,
                 "When blocks run out half-way, does append keep the tokens that still fitted?",
@@ -1190,6 +1436,26 @@ ANSWERS = (
                     "How many entries has the table afterwards?",
                     "A block without a token of the sequence is waste.",
                     "Release table[blocks_needed(n, block):] and cut the table.",
+                ),
+            ),
+            Misconception(
+                "truncate_only_sets_the_length",
+                _TruncateChangesTheLength,
+                "Does truncate write down the new length, and do nothing else?",
+                (
+                    "How many entries has the table afterwards, and what if n is too large?",
+                    "The blocks behind the last token go back, and a larger n or an unknown id is refused.",
+                    "Raise ValueError if n > length; release table[blocks_needed(n, block):] and cut the table.",
+                ),
+            ),
+            Misconception(
+                "truncate_beyond_the_end",
+                _TruncateBeyondTheEnd,
+                "Can truncate make a sequence longer?",
+                (
+                    "What does truncate do when n is larger than the length?",
+                    "Keeping more tokens than there are is no truncation.",
+                    "if n > length: raise ValueError.",
                 ),
             ),
             Misconception(
@@ -1230,6 +1496,76 @@ ANSWERS = (
                     "What does a second free of the old sequence do then?",
                     "Whoever kept the old id would now reach somebody else's tokens.",
                     "Count ids up, and never down.",
+                ),
+            ),
+            Misconception(
+                "highest_id_again",
+                _HighestIdAgain,
+                "Is a new id one more than the highest in use, which may have been freed?",
+                (
+                    "Sequences 0 and 1 exist, 1 is freed. Which id comes next?",
+                    "It would be 1, and somebody may still remember the old one.",
+                    "Count ids up, and never down.",
+                ),
+            ),
+            Misconception(
+                "unknown_id_other_error",
+                _OtherError,
+                "Is an id that is not in use refused with another exception than KeyError?",
+                (
+                    "Which exception does the text ask for?",
+                    "Whoever calls can only catch what was agreed.",
+                    "raise KeyError(id), or let self.tables[id] do it.",
+                ),
+            ),
+            Misconception(
+                "unknown_id_appended",
+                _AppendToNobody,
+                "Does append pass over an id that is not in use?",
+                (
+                    "Where would the token go?",
+                    "An id that is not in use is refused by every method.",
+                    "Look the id up first: self.tables[id] raises KeyError by itself.",
+                ),
+            ),
+            Misconception(
+                "unknown_id_forked",
+                _ForkOfNobody,
+                "Does fork return something for an id that is not in use?",
+                (
+                    "Whose tokens would the fork have?",
+                    "An id that is not in use is refused by every method.",
+                    "Look the id up first: self.tables[id] raises KeyError by itself.",
+                ),
+            ),
+            Misconception(
+                "unknown_id_truncated",
+                _TruncateNobody,
+                "Does truncate pass over an id that is not in use?",
+                (
+                    "Whoever truncates a freed sequence has lost track. Who tells them?",
+                    "An id that is not in use is refused by every method.",
+                    "Look the id up first: self.tables[id] raises KeyError by itself.",
+                ),
+            ),
+            Misconception(
+                "unknown_id_has_a_table",
+                _TableOfNobody,
+                "Does table return a list for an id that is not in use?",
+                (
+                    "How does the caller tell that from a sequence without a token?",
+                    "An id that is not in use is refused by every method.",
+                    "self.tables[id], not self.tables.get(id, []).",
+                ),
+            ),
+            Misconception(
+                "empty_sequence_holds_a_block",
+                _EmptyHoldsBlock,
+                "Does a sequence without a token get a block?",
+                (
+                    "How many entries has the table of a sequence of length 0?",
+                    "A table has blocks_needed(length, block) entries at all times.",
+                    "Take blocks_needed(tokens, block) blocks, without a minimum of 1.",
                 ),
             ),
             Misconception(

@@ -6,7 +6,7 @@ token is written through the pool's tables, and what is graded is what is read b
 
 from collections import Counter
 from copy import deepcopy
-from itertools import pairwise
+from itertools import count, pairwise
 from random import Random
 
 import numpy as np
@@ -21,7 +21,10 @@ LIBRARY = (
 )
 EMPTIED = "# the list that it.table(…) gave is emptied:"
 DISAGREE = ["pool and storage disagree"]
+NOT_REFUSED = "no exception"
+WITH_AN_ID = {"append": [1], "fork": [], "truncate": [0], "free": [], "table": []}  # and the other arguments
 KINDS = ("allocate", "append", "append", "append", "fork", "truncate", "free", "misuse")
+EACH_FREE = "one call for each of free_blocks"
 BLANK = -1  # in a slot that nobody wrote to
 
 
@@ -174,7 +177,7 @@ def _pool(rng: Random) -> list[Case]:
                 ["append", "A", b],
                 ["free", "C"],
                 ["append", "A", 3 * b],
-                ["append", "A", 2 * b],
+                *[["append", "A", b]] * 2,
             ],
         ),
         case("freed blocks come back", 2, [["allocate", "A", b + t], ["free", "A"], ["allocate", "B", 2 * b]]),
@@ -194,6 +197,27 @@ def _pool(rng: Random) -> list[Case]:
                 ["append", "A", 1],
                 ["fork", "A", "D"],
                 ["append", "C", b],
+            ],
+        ),
+        case(
+            "an id that is not in use is refused by every method",
+            4,
+            [
+                *[["allocate", name, t] for name in "AB"],
+                ["free", "B"],
+                ["allocate", "C", t],
+                ["table", "B"],
+                ["append", "B", 1],
+                ["fork", "B", "D"],
+                ["truncate", "B", 1],
+                ["free", "B"],
+                # Z was never given.
+                ["table", "Z"],
+                ["append", "Z", 1],
+                ["fork", "Z", "D"],
+                ["truncate", "Z", 0],
+                ["free", "Z"],
+                ["append", "A", b],
             ],
         ),
         case(
@@ -285,6 +309,11 @@ def _pool(rng: Random) -> list[Case]:
                 ["append", "C", 1],
             ],
         ),
+        case(
+            "a sequence without a token holds no block",
+            2,
+            [["allocate", "A", 0], ["append", "A", 0], ["fork", "A", "B"], ["append", "A", t], ["allocate", "C", 0]],
+        ),
         case("your own list", 3, [["allocate", "A", b + t], [EMPTIED, "A"], ["append", "A", 1]]),
         *(
             Case(
@@ -361,11 +390,21 @@ class Owner:
         if type(table) is list:
             table.clear()
 
-    def refuses_to_free(self, name: str) -> bool:
+    def misuse(self, method: str, name: str, *arguments: object) -> str:
+        """A call with an id that is not in use, freed or never given: only an exception of its own can refuse it."""
+        id = self.ids[name] if name in self.ids else next(n for n in count(-1, -1) if n not in self.ids.values())
+        getattr(self.pool, method)(id, *arguments)
+        return NOT_REFUSED
+
+    def refuses(self, method: str, name: str) -> bool:
         try:
-            self.pool.free(self.ids[name])
+            self.misuse(method, name, *WITH_AN_ID[method])
         except KeyError:
             return True
+        except NotImplementedError:
+            raise
+        except Exception:
+            pass
         return False
 
     def copies_due(self, name: str, n: int) -> int:
@@ -405,7 +444,9 @@ def _run_pool(candidate: object, case: Case) -> object:
         return _random_calls(candidate, *case.inputs.values())
     owner = Owner(candidate(*case.inputs["new"]), *case.inputs["new"])
 
-    def take(name: str, *arguments: object) -> list[dict]:
+    def take(name: str, *arguments: object) -> list[dict] | str:
+        if name in WITH_AN_ID and arguments[0] not in owner.written:
+            return owner.misuse(name, arguments[0], *([] if name == "fork" else arguments[1:]))
         copied = getattr(owner, {EMPTIED: "empty_table"}.get(name, name))(*arguments)
         rows = [owner.row(each) for each in owner.written]
         rows.append({"free blocks": owner.free_blocks()})
@@ -425,7 +466,7 @@ def _random_calls(candidate: object, num_blocks: int, block: int, calls: int, se
         if kind == "misuse":
             if alive:
                 owner.empty_table(rng.choice(alive))
-            if freed and not owner.refuses_to_free(rng.choice(freed)):
+            if freed and not owner.refuses(rng.choice(list(WITH_AN_ID)), rng.choice(freed)):
                 return DISAGREE
             continue
         if not alive or (kind == "fork" and len(alive) > 4):
@@ -464,9 +505,8 @@ def _random_calls(candidate: object, num_blocks: int, block: int, calls: int, se
 def _can_promise(rng: Random) -> list[Case]:
     def case(label: str, lengths: list[int], max_new: int, block: int) -> Case:
         most = len(lengths) + sum(lengths + [max_new] * len(lengths)) // block + 2
-        return Case(
-            label, {"lengths": lengths, "max_new": max_new, "free_blocks": list(range(most + 1)), "block": block}
-        )
+        free = list(range(most + 1))
+        return Case(label, {"lengths": lengths, "max_new": max_new, EACH_FREE: free, "block": block})
 
     block = rng.randrange(5, 9)
     tails = rng.sample(range(1, block - 1), 3)

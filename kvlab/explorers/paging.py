@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, Polygon, Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import paging, plots
@@ -31,6 +31,8 @@ from kvlab.sizes import whole
 
 NUM_BLOCKS, ACROSS = 12, 6
 MOST_BLOCK, MOST_TOKENS, MOST_ACTIONS = 64, 2048, 12
+TEETH = 6  # blocks for which each length is drawn; beyond, where the teeth would merge, the range that they fill
+LEAST_SHARE = 0.004  # the foot of the axis of shares
 LIMIT = 0.04  # the share of wasted slots that the PagedAttention paper reports to stay below
 SCRIPTS = {
     "fork and copy": "new A 6, fork A B, grow B 1, grow A 1, grow A 3, fork B C, free A, free B",
@@ -40,7 +42,7 @@ SCRIPTS = {
 }
 START = "fork and copy"
 TINTS = {"A": "#bfdcee", "B": "#fbe3b3", "C": "#bfe7dc", "D": "#f3dbe8", "E": "#cfeafa"}
-FORMS = re.compile(r"(?:(new|grow|cut) ([A-E]) (\d{1,4}))|(?:(fork) ([A-E]) ([A-E]))|(?:(free) ([A-E]))")
+FORMS = re.compile(r"(?:(new|grow|cut) ([A-Z]) (\d{1,4}))|(?:(fork) ([A-Z]) ([A-Z]))|(?:(free) ([A-Z]))")
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class State:
     lengths: dict[str, int] = None
     refs: tuple[int, ...] = (0,) * NUM_BLOCKS
     copies: tuple[tuple[int, int], ...] = ()
-    refused: bool = False
+    refused: str = ""  # the name of the exception
 
     @property
     def free(self) -> int:
@@ -104,7 +106,7 @@ class Reading:
 
 def _happened(before: State, state: State) -> str:
     if state.refused:
-        return "refused with MemoryError, and nothing changed"
+        return f"refused with {state.refused}, and nothing changed"
     if state.copies:
         source, target = state.copies[0]
         return f"block {source} is shared and has room, so it is copied to block {target} first"
@@ -137,6 +139,8 @@ def parse(script: str) -> list[list]:
             )
         kind, name, *rest = [each for each in match.groups() if each]
         made = rest[0] if kind == "fork" else name if kind == "new" else None
+        if made and made not in TINTS:
+            raise ValueError(f"actions: wanted a new name from A to E, got {part!r}")
         if made in alive:
             raise ValueError(f"actions: {made} exists already at {part!r}")
         if kind != "new" and name not in alive:
@@ -156,7 +160,7 @@ def play(pool_class: Callable, script: str, block: int) -> list[State]:
         action = " ".join(map(str, [kind, name, *rest]))
         lengths = dict(states[-1].lengths)
         if name not in ids and kind != "new":
-            states.append(replace(states[-1], action=action, copies=(), refused=True))
+            states.append(replace(states[-1], action=action, copies=(), refused="MemoryError"))
             continue  # the action that was to make this sequence was refused
         copies = ()
         try:
@@ -168,14 +172,16 @@ def play(pool_class: Callable, script: str, block: int) -> list[State]:
             elif kind == "fork":
                 ids[rest[0]], lengths[rest[0]] = pool.fork(ids[name]), lengths[name]
             elif kind == "cut":
-                kept = min(rest[0], lengths[name])
-                pool.truncate(ids[name], kept)
-                lengths[name] = kept
+                pool.truncate(ids[name], rest[0])
+                lengths[name] = rest[0]
             else:
                 pool.free(ids.pop(name))
                 del lengths[name]
-        except MemoryError:
-            states.append(replace(states[-1], action=action, copies=(), refused=True))
+        except (MemoryError, ValueError) as error:
+            refused = "MemoryError" if isinstance(error, MemoryError) else "ValueError"
+            if refused == "ValueError" and kind != "cut":
+                raise  # only a cut can ask for what makes no sense
+            states.append(replace(states[-1], action=action, copies=(), refused=refused))
             continue
         tables = {each: [int(number) for number in pool.table(ids[each])] for each in lengths}
         refs = tuple(int(pool.ref(number)) for number in range(NUM_BLOCKS))
@@ -256,9 +262,9 @@ class Chart:
     def _make_pool(self, ax) -> None:
         self.pool = ax
         ax.set_xlim(-0.05, ACROSS + 0.05)
-        ax.set_ylim(2.1, -0.15)
+        ax.set_ylim(2.1, -0.3)
         ax.axis("off")
-        ax.text(0.06, -0.12, "blocks of the pool: filled part in use, ×n held by n tables", va="bottom", fontsize=9)
+        ax.text(0.06, -0.06, "blocks of the pool: filled part in use, ×n held by n tables", va="bottom", fontsize=9)
         self.fills, self.frames, self.numbers, self.names, self.counts = [], [], [], [], []
         for block in range(NUM_BLOCKS):
             x, y = block % ACROSS + 0.06, block // ACROSS + 0.06
@@ -276,8 +282,8 @@ class Chart:
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set_xlim(1, MOST_TOKENS)
-        ax.set_ylim(0.004, 1)
-        ax.xaxis.set_major_locator(FixedLocator([1, 4, 16, 60, 180, 360, 1000]))
+        ax.set_ylim(LEAST_SHARE, 1)
+        ax.xaxis.set_major_locator(FixedLocator([1, 4, 16, 64, 256, 1024]))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
         ax.yaxis.set_major_locator(FixedLocator([0.01, LIMIT, 0.1, 0.5, 1]))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
@@ -288,15 +294,20 @@ class Chart:
         ax.set_ylabel("slots wasted (log)", fontsize=9)
         ax.axhline(LIMIT, color=plots.VERMILION, linewidth=1.4)
         (self.exact,) = ax.plot([], [], color=plots.BLUE, linewidth=0.8, label="exact")
+        foot = [(1, LEAST_SHARE)] * 3
+        self.range = ax.add_patch(Polygon(foot, facecolor="#d6e8f4", linewidth=0, label="its range"))
         (self.mean,) = ax.plot([], [], color=plots.INK, linewidth=1.2, linestyle="--", label="mean tail")
         (self.worst,) = ax.plot([], [], color=plots.INK, linewidth=1.2, linestyle=":", label="worst tail")
         look = {"color": plots.VERMILION, "marker": "D", "markersize": 5, "linestyle": "", "clip_on": False}
-        (self.falls,) = ax.plot([], [], label="falls below 4 %", **look)
+        (self.falls,) = ax.plot([], [], label="below 4 %", **look)
+        look = {"textcoords": "offset points", "fontsize": 8.5, "color": plots.VERMILION}
+        places = [((-3, -2), "right", "top"), ((7, 3), "center", "bottom")]  # clear of all lines
+        self.lengths = [ax.annotate("", (1, LIMIT), at, ha=ha, va=va, **look) for at, ha, va in places]
         self.figure.legend(
-            handles=[self.exact, self.mean, self.worst, self.falls],
+            handles=[self.exact, self.range, self.mean, self.worst, self.falls],
             loc="center",
             bbox_to_anchor=(0.53, 0.495),
-            ncols=4,
+            ncols=5,
             frameon=False,
             fontsize=8,
             handlelength=1.6,
@@ -306,7 +317,7 @@ class Chart:
     @property
     def moving(self):
         """The artists that a reading changes, in drawing order."""
-        lines = [self.exact, self.mean, self.worst, self.falls]
+        lines = [self.range, self.exact, self.mean, self.worst, self.falls, *self.lengths]
         return [*self.fills, *self.frames, *self.numbers, *self.names, *self.counts, self.arrow, *lines]
 
     def set(self, now: Reading) -> None:
@@ -330,11 +341,19 @@ class Chart:
         for source, target in state.copies:
             self.arrow.set_positions(_centre(source), _centre(target))
         tokens = np.arange(1, MOST_TOKENS + 1)
-        self.exact.set_data(tokens, now.shares)
+        drawn = TEETH * block
+        self.exact.set_data(tokens[:drawn], now.shares[:drawn])
+        rest = tokens[drawn - 1 :]
+        top = np.maximum((block - 1) / (rest + block - 1), LEAST_SHARE)
+        corners = [(rest[-1], LEAST_SHARE), (rest[0], LEAST_SHARE)]
+        self.range.set_xy([*zip(rest, top, strict=True), *corners])
         for line, tail in ((self.mean, (block - 1) / 2), (self.worst, block - 1)):
             line.set_data(tokens, tail / (tokens + tail))
         beyond = share_falls_below(block) if block > 1 else ()  # blocks of one token waste nothing
         self.falls.set_data(beyond, [LIMIT] * len(beyond))
+        for place, text in enumerate(self.lengths):
+            text.set_text(f"{beyond[place]:,}" if beyond else "")
+            text.xy = (beyond[place] if beyond else 1, LIMIT)
 
 
 def _centre(block: int) -> tuple[float, float]:

@@ -54,6 +54,6 @@ def test_a_shared_tail_written_in_place_is_named_and_the_right_pool_drives_the_e
     expect(check).to_contain_text("a shared last block is copied before it is written")
     write(notebook, "class BlockPool", right)
     check = run(notebook, 'check("BlockPool")')
-    expect(check).to_contain_text("✓ BlockPool · 18 cases · 6 points")
+    expect(check).to_contain_text("✓ BlockPool · 20 cases · 6 points")
     explorer = run(notebook, "paging.explore")
     expect(explorer).to_contain_text("Tables: computed by your BlockPool")
