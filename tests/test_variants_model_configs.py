@@ -49,7 +49,7 @@ def width(divide_always=False, default_divides=False, null_divides=False, checke
     return head_width
 
 
-def heads(absent=None, null=True, flag=True, experts=False, checked=True, new=True, flag_absent=True):
+def heads(absent=None, null=True, flag=True, experts=False, checked=True, new=True, flag_absent=True, field_at_fault="num_key_value_heads"):
     def kv_heads(config):
         config = config.get("text_config", config)
         kind = config.get("model_type")
@@ -68,7 +68,7 @@ def heads(absent=None, null=True, flag=True, experts=False, checked=True, new=Tr
             stored = absent(readers) if absent else default
         elif config["num_key_value_heads"] is None:
             if null and kind in EIGHTS + FOURS:
-                refuse("num_key_value_heads")
+                refuse(field_at_fault)
             stored = readers
         else:
             stored = config["num_key_value_heads"]
@@ -290,6 +290,26 @@ UNRELATED = [
     ("mean_pool_kv", lambda W, groups, num_kv_heads: W[:groups]),
     ("mean_pool_kv", pooled(neighbours, np.max)),
 ]
+
+
+def test_a_refusal_is_shown_in_full_and_without_a_word_on_types():
+    from autograde.check import answer_of
+    from autograde.judge import Trial
+    from autograde.run import collect
+
+    answer = answer_of("kv_heads")
+    trial = Trial(answer, 3, 0)
+
+    def shown(candidate):
+        found = trial.judge(collect(answer.exercise, candidate, trial.cases))
+        return found.yours, found.expected, found.note
+
+    wanted = "raises ValueError, the message beginning with num_key_value_heads"
+    assert shown(heads(checked=False))[1:] == (wanted, "")
+    assert shown(heads(field_at_fault="`num_key_value_heads`"))[:2] == (
+        "raises ValueError, the message beginning with no field",
+        wanted,
+    )
 
 
 test_the_same_mistake_in_other_words_gets_the_same_name, test_an_unrelated_error_is_rejected_without_a_name = (

@@ -11,12 +11,13 @@ from fractions import Fraction
 import numpy as np
 
 from autograde.exercise import Answer, Case, Misconception
-from autograde.exercises.model_configs import EXERCISES
+from autograde.exercises.model_configs import EXERCISES, refusal
+from autograde.values import Raised
 
 ATOL = 1e-12
 
 # ---------------------------------------------------------------------------
-# Oracles: None is no answer, a text "ValueError: field" is a refusal
+# Oracles: None is no answer
 
 LATENT = ("deepseek_v2", "deepseek_v3", "kimi_k2")
 HEADED = (
@@ -34,7 +35,7 @@ def _refusing(oracle):
         try:
             return oracle(*case.inputs.values())
         except Refused as field:
-            return f"ValueError: {field}"
+            return refusal(str(field))
 
     return told
 
@@ -195,8 +196,6 @@ def _rebuilt(case: Case) -> np.ndarray:
 
 
 def _pooled(case: Case) -> object:
-    from autograde.values import Raised
-
     W, groups, heads = case.inputs.values()
     if heads % groups or len(W) % heads:
         return Raised("ValueError")

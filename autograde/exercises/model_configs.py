@@ -6,6 +6,7 @@ from random import Random
 import numpy as np
 
 from autograde.exercise import Case, Exercise, call
+from autograde.values import Raised
 
 LIBRARY = (
     *(
@@ -32,11 +33,16 @@ LIBRARY = (
 
 
 def _call(candidate: object, case: Case) -> object:
-    """The value, or "ValueError: field" of a refusal: the first word of its message is the field it names."""
+    """The value, or the refusal: the first word of its message is the field it names."""
     try:
         return call(candidate, case)
     except ValueError as error:
-        return "ValueError: " + re.match(r"\w*", str(error))[0]
+        return refusal(re.match(r"\w{0,50}", str(error), re.ASCII)[0])
+
+
+def refusal(field: str) -> Raised:
+    """A ValueError of which it matters what its message begins with: equal to one that begins with the same field."""
+    return Raised(f"ValueError, the message beginning with {field or 'no field'}")
 
 
 def _sizes(rng: Random, kv_heads: int = 0) -> dict[str, int]:
