@@ -222,6 +222,23 @@ def test_areas_are_stacked_from_the_bottom_of_the_axis():
     assert vertices["full"][top, 1] == reading(Setting(GEMMA, MOST_TOKENS)).payload
 
 
+def test_the_legend_names_the_kinds_that_are_drawn_and_no_others():
+    chart = Chart()
+    for name, kinds in [("Gemma-2-27B", {"full", "window"}), ("Jamba-v0.1", {"full", "state"})]:
+        chart.set(reading(Setting(preset(name).config)))
+        shown = {text.get_text() for text in chart.legend.get_texts() if text.get_visible()}
+        assert shown == {"total", "allocated"} | kinds
+
+
+def test_after_an_error_the_old_values_are_dimmed():
+    explorer = explore(mine)
+    assert '<div class="kv-before">' not in explorer.text.value
+    explorer.tokens.value = "many"
+    assert '<div class="kv-before"><dl>' in explorer.text.value
+    explorer.tokens.value = "5"
+    assert '<div class="kv-before">' not in explorer.text.value
+
+
 def test_a_picture_after_many_moves_equals_one_drawn_afresh():
     explorer = explore()
     for name, value in [("preset", "Jamba-v0.1"), ("tokens", "77"), ("gpu", "L4"), ("preset", "DeepSeek-V3")]:
