@@ -28,7 +28,10 @@ def type_name(kind: type) -> str:
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception, known by the built-in class it is or derives from. Two of the same class are equal."""
+    """An exception, known by the built-in class it is or derives from. Two of the same class are equal.
+
+    An exercise that also asks what the message says puts that after the class: it is compared and shown with it.
+    """
 
     name: str
 

@@ -265,8 +265,9 @@ def _kinds(config, origins: dict[str, str]) -> list[str]:
         first = _default(config, "max_window_layers", origins, at_least=0) if used else count
         kinds = ["window" if layer >= first else "full" for layer in range(count)]
     else:
-        every = config.get("sliding_window_pattern", rule["full_every"])
-        every = needed({"sliding_window_pattern": every}, "sliding_window_pattern")
+        every = rule["full_every"]
+        if config["model_type"] == "gemma3_text" and "sliding_window_pattern" in config:  # the others do not read it
+            every = needed(config, "sliding_window_pattern")
         kinds = ["window" if (layer + 1) % every else "full" for layer in range(count)]
     if "window" in kinds and rule["layers"] == "late window" and not _flag(config, "use_sliding_window"):
         raise ValueError("layer_types: has windows, but use_sliding_window is not true")

@@ -41,7 +41,7 @@ def mean_pool_kv(W, groups, num_kv_heads) -> np.ndarray:
 
     Returns (groups · dh, D). ValueError where heads or rows cannot be shared out. Source: GQA, arXiv 2305.13245.
     """
-    if num_kv_heads % groups:
+    if groups < 1 or num_kv_heads % groups:
         raise ValueError(f"groups: wanted a divisor of {num_kv_heads} heads, got {groups}")
     if len(W) % num_kv_heads:
         raise ValueError(f"W: wanted rows for {num_kv_heads} heads, got {len(W)}")

@@ -56,12 +56,12 @@ def _figure(width: float, height: float, **axes):
         return figure, figure.add_subplot(**axes)
 
 
-def byte_label(n_bytes, _position=None) -> str:
+def byte_label(n_bytes, _position=None, digits=4) -> str:
     """A tick of a byte axis: "512 MiB"."""
     for unit, name in ((PIB, "PiB"), (TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if n_bytes >= unit:
-            return f"{n_bytes / unit:,.4g} {name}"
-    return f"{n_bytes:,.4g} B"
+            return f"{n_bytes / unit:,.{digits}g} {name}"
+    return f"{n_bytes:,.{digits}g} B"
 
 
 def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None) -> Picture:
@@ -215,8 +215,9 @@ def model_bars(per_token) -> Picture:
     """One bar for each model, in the order given: `per_token` maps a name to cache bytes per token."""
     fig, ax = _figure(7.4, 1.0 + 0.34 * len(per_token))
     values = [float(n) for n in per_token.values()]
+    labels = [byte_label(n, digits=5) for n in values]  # as exact as the prose beside it
     bars = ax.barh(range(len(values)), values, 0.66, color=BLUE)
-    ax.bar_label(bars, [byte_label(n) for n in values], padding=4)
+    ax.bar_label(bars, labels, padding=4)
     ax.set_yticks(range(len(values)), per_token)
     ax.set_ylim(len(values) - 0.5, -0.5)
     ax.set_xlim(0, max(values) * 1.18)
@@ -224,7 +225,7 @@ def model_bars(per_token) -> Picture:
     ax.xaxis.set_major_locator(FixedLocator(_even_binary_steps(max(values))))
     ax.xaxis.set_major_formatter(FuncFormatter(byte_label))
     ax.set_xlabel("cache bytes per token")
-    alt = "Cache bytes per token: " + ", ".join(f"{k} {byte_label(float(n))}" for k, n in per_token.items())
+    alt = "Cache bytes per token: " + ", ".join(map(" ".join, zip(per_token, labels, strict=True)))
     return Picture(fig, alt + ".")
 
 

@@ -92,7 +92,9 @@ def decoder(config) -> dict:
 
 def needed(config, name: str, at_least: int = 1) -> int:
     """The whole number that the field `name` must state, `at_least` or more. ValueError names a field that does not."""
-    value = config.get(name, "nothing")
+    value = config.get(name)
+    if name not in config:
+        raise ValueError(f"{name}: is absent; wanted a whole number from {at_least} to {MOST:,}")
     if type(value) is not int or not at_least <= value <= MOST:
         raise ValueError(f"{name}: wanted a whole number from {at_least} to {MOST:,}, got {short(value)}")
     return value

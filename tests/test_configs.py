@@ -69,7 +69,13 @@ BUILT = {
     "gemma3_text": ("gemma3_text", SMALL | WINDOWED | WIDE | {"sliding_window_pattern": 3}),
     "gemma3_text, default pattern": ("gemma3_text", SMALL | WINDOWED | WIDE),
     "gemma3n_text": ("gemma3n_text", SMALL | WINDOWED | WIDE | THREE_N | {"num_kv_shared_layers": 1}),
+    "gemma2, no pattern is read": ("gemma2", SMALL | WINDOWED | WIDE | {"sliding_window_pattern": 3}),
+    "gemma3n_text, no pattern is read": (
+        "gemma3n_text",
+        SMALL | WINDOWED | WIDE | THREE_N | {"num_kv_shared_layers": 0, "sliding_window_pattern": 3},
+    ),
     "gpt_oss": ("gpt_oss", SMALL | WINDOWED | WIDE | EXPERTS),
+    "gpt_oss, no pattern is read": ("gpt_oss", SMALL | WINDOWED | WIDE | EXPERTS | {"sliding_window_pattern": 3}),
     "jamba": ("jamba", SMALL | JAMBA),
     "deepseek_v2": ("deepseek_v2", SMALL | LATENT),
     "deepseek_v3": ("deepseek_v3", SMALL | LATENT),
@@ -262,6 +268,11 @@ NESTED = {"model_type": "gemma3", "text_config": GEMMA2 | {"model_type": "gemma3
 def test_a_refusal_begins_with_the_name_of_the_field(config, named):
     with pytest.raises(ValueError, match=rf"^{named}: "):
         read_config(config)
+
+
+def test_a_field_that_is_absent_is_said_to_be_absent():
+    with pytest.raises(ValueError, match=r"^num_hidden_layers: is absent; wanted a whole number from 1 to "):
+        read_config({"model_type": "llama", "num_attention_heads": 12, "hidden_size": 96})
 
 
 def test_a_latent_has_no_heads():

@@ -68,9 +68,9 @@ def test_the_curve_has_a_kink_at_the_window():
 
 
 def test_the_answers_of_the_two_questions_hold():
-    few, many = (reading(Setting(preset("Gemma-3-27B").config, tokens)).steps for tokens in (2000, 1_000_000))
+    few, many = (reading(Setting(preset("Gemma-3-27B").config, tokens)).steps for tokens in (2001, 999_985))
     assert few["window rings"] == many["window rings"] and few["layer groups"] == many["layer groups"]
-    assert few["page rounding"] == many["page rounding"] == 0
+    assert few["page rounding"] == many["page rounding"] == 10 * 15 * 8192
     bare = {"model_type": "mistral", "num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 4096}
     assert reading(Setting(bare, MOST_TOKENS)).payload == 512 * 2**20
     assert reading(Setting(bare | {"sliding_window": None}, MOST_TOKENS)).growth == 131_072
@@ -220,6 +220,23 @@ def test_areas_are_stacked_from_the_bottom_of_the_axis():
     assert vertices["window"][:, 1].min() == LOWEST
     top = len(PLACES) - 1
     assert vertices["full"][top, 1] == reading(Setting(GEMMA, MOST_TOKENS)).payload
+
+
+def test_the_legend_names_the_kinds_that_are_drawn_and_no_others():
+    chart = Chart()
+    for name, kinds in [("Gemma-2-27B", {"full", "window"}), ("Jamba-v0.1", {"full", "state"})]:
+        chart.set(reading(Setting(preset(name).config)))
+        shown = {text.get_text() for text in chart.legend.get_texts() if text.get_visible()}
+        assert shown == {"total", "allocated"} | kinds
+
+
+def test_after_an_error_the_old_values_are_dimmed():
+    explorer = explore(mine)
+    assert '<div class="kv-before">' not in explorer.text.value
+    explorer.tokens.value = "many"
+    assert '<div class="kv-before"><dl>' in explorer.text.value
+    explorer.tokens.value = "5"
+    assert '<div class="kv-before">' not in explorer.text.value
 
 
 def test_a_picture_after_many_moves_equals_one_drawn_afresh():

@@ -49,7 +49,18 @@ def width(divide_always=False, default_divides=False, null_divides=False, checke
     return head_width
 
 
-def heads(absent=None, null=True, flag=True, experts=False, checked=True, new=True, flag_absent=True):
+def heads(
+    absent=None,
+    null=True,
+    flag=True,
+    experts=False,
+    checked=True,
+    new=("falcon",),
+    flag_absent=True,
+    falcon=lambda readers: readers,
+    falcon_checked=True,
+    field_at_fault="num_key_value_heads",
+):
     def kv_heads(config):
         config = config.get("text_config", config)
         kind = config.get("model_type")
@@ -58,17 +69,20 @@ def heads(absent=None, null=True, flag=True, experts=False, checked=True, new=Tr
         readers = field(config, "num_attention_heads", "n_head")
         if kind in ("falcon", "gpt_bigcode"):
             shared = config.get("multi_query", flag_absent)
-            if config.get("new_decoder_architecture") and new:
+            if config.get("new_decoder_architecture") and kind in new:
                 shared = False
             if flag and shared:
                 return 1
-            return field(config, "num_kv_heads") or readers
+            stored = field(config, "num_kv_heads") or falcon(readers)
+            if checked and falcon_checked and readers // stored * stored < readers:
+                refuse("num_kv_heads")
+            return stored
         default = 8 if kind in EIGHTS else 4 if kind in FOURS else 32 if kind in ("qwen2", "qwen3") else readers
         if "num_key_value_heads" not in config:
             stored = absent(readers) if absent else default
         elif config["num_key_value_heads"] is None:
             if null and kind in EIGHTS + FOURS:
-                refuse("num_key_value_heads")
+                refuse(field_at_fault)
             stored = readers
         else:
             stored = config["num_key_value_heads"]
@@ -90,13 +104,20 @@ def kinds(
     absent=True,
     latent="latent",
     null=True,
+    patterned=("gemma3_text",),
+    zero=True,
+    list_needs_flag=False,
+    agree=True,
+    kept=lambda own: slice(max(own, 0)),
+    some_own=True,
+    strange=True,
 ):
     """`layer_kinds` with rounds that are repeated rather than remainders."""
 
     def repeated(once, layers):
         return list(islice(cycle(once), layers))
 
-    def layer_kinds(config):
+    def found(config):
         config = config.get("text_config", config)
         kind, layers = config.get("model_type"), field(config, "num_hidden_layers", "n_layer")
         if kind in LATENT:
@@ -114,31 +135,64 @@ def kinds(
         if kind in ("mixtral", "phi3", "mistral"):
             if "sliding_window" not in config and (kind != "mistral" or not absent):
                 width = None
-            return [window if width else "full"] * layers
+            return ["window" if width else "full"] * layers
         if kind in ("qwen2", "qwen3"):
             used = config.get("use_sliding_window", False) or not flag
-            first = min(layers, config.get("max_window_layers", 28)) if used and width else layers
-            return ["full"] * first + [window] * (layers - first)
+            late = config.get("max_window_layers", 28)
+            late = late if zero or late else 28
+            first = min(layers, late) if used and width else layers
+            made = ["full"] * first + ["window"] * (layers - first)
+            if used or not list_needs_flag:
+                made = translated(config, layers) or made
+            if "window" in made and not used and agree:
+                refuse("layer_types")
+            if null and width is None and "window" in made:
+                refuse("sliding_window")
+            return made
         if kind in FLAT:
             return ["full"] * layers
         every = {"gemma3_text": 6, "gemma3n_text": 5}.get(kind, 2)
-        every = config.get("sliding_window_pattern", every)
-        once = [window] * (every - 1) + ["full"]
+        if kind in patterned:
+            every = config.get("sliding_window_pattern", every)
+        once = ["window"] * (every - 1) + ["full"]
         made = repeated(once if last else once[::-1], layers)
-        if listed and "layer_types" in config:
-            if len(config["layer_types"]) < layers:
-                refuse("layer_types")
-            made = ["full" if each[0] == "f" else window for each in config["layer_types"]]
+        made = translated(config, layers) or made
         if null and width is None:
             refuse("sliding_window")
         if kind == "gemma3n_text" and sharing:
-            made = [each if i < layers - config["num_kv_shared_layers"] else "shared" for i, each in enumerate(made)]
+            own = layers - config.get("num_kv_shared_layers", 15)
+            if own <= 0 and some_own:
+                refuse("num_kv_shared_layers")
+            made = made[kept(own - layers if kept is from_the_end else own)] + ["shared"] * (layers - max(own, 0))
         return made
+
+    def translated(config, layers):
+        words = config.get("layer_types", []) if listed else []
+        if words and len(words) < layers:
+            refuse("layer_types")
+        if strange and not {"full_attention", "sliding_attention"}.issuperset(words):
+            refuse("layer_types")
+        return ["window" if each.startswith("sliding") else "full" for each in words]
+
+    def layer_kinds(config):
+        return [window if each == "window" else each for each in found(config)]
 
     return layer_kinds
 
 
-def total(row_factor=1, window=lambda tokens, width: min(tokens, width), rope=True, floor=False, layers=None, **more):
+def from_the_end(shared):
+    return slice(None, shared)
+
+
+def total(
+    row_factor=1,
+    window=lambda tokens, width: min(tokens, width),
+    rope=True,
+    floor=False,
+    layers=None,
+    default=True,
+    **more,
+):
     """`cache_bytes` by a list of layers, each with its bits."""
 
     def cache_bytes(config, tokens, bits):
@@ -148,7 +202,10 @@ def total(row_factor=1, window=lambda tokens, width: min(tokens, width), rope=Tr
         found = 0
         for kind in each_kind:
             if kind == "latent":
-                found += tokens * row_factor * (config["kv_lora_rank"] + (config["qk_rope_head_dim"] if rope else 0))
+                rank, turned = config["kv_lora_rank"], config.get("qk_rope_head_dim", 64 if default else None)
+                if rank is None or turned is None:
+                    refuse("kv_lora_rank" if rank is None else "qk_rope_head_dim")
+                found += tokens * row_factor * (rank + (turned if rope else 0))
             elif kind in ("full", "window"):
                 row = heads(**more)(config) * width()(config) * 2
                 found += row * (tokens if kind == "full" else window(tokens, wide))
@@ -203,7 +260,7 @@ def pooled(members, combine=np.mean, checked=True):
     """`mean_pool_kv` with a list of the heads that each group takes."""
 
     def mean_pool_kv(W, groups, num_kv_heads):
-        if checked and (num_kv_heads % groups or len(W) % num_kv_heads):
+        if checked and (not groups or num_kv_heads % groups or len(W) % num_kv_heads):
             refuse("groups")
         dh = len(W) // num_kv_heads
         blocks = [W[h * dh : (h + 1) * dh] for h in range(num_kv_heads)]
@@ -228,7 +285,10 @@ VARIANTS = [
     ("kv_heads", heads(null=False), "null_is_heads"),
     ("kv_heads", heads(flag=False), "multi_query_overlooked"),
     ("kv_heads", heads(flag_absent=False), "absent_flag_is_false"),
-    ("kv_heads", heads(new=False), "new_architecture_overlooked"),
+    ("kv_heads", heads(new=()), "new_architecture_overlooked"),
+    ("kv_heads", heads(new=("falcon", "gpt_bigcode")), "new_architecture_everywhere"),
+    ("kv_heads", heads(falcon=lambda readers: 8), "absent_count_is_eight"),
+    ("kv_heads", heads(falcon_checked=False), "falcon_unchecked"),
     ("kv_heads", heads(experts=True), "experts"),
     ("kv_heads", heads(checked=False), "divisor_unchecked"),
     ("layer_kinds", kinds(window="full"), "windows_ignored"),
@@ -242,6 +302,14 @@ VARIANTS = [
     ),
     ("layer_kinds", kinds(last=False), "one_layer_early"),
     ("layer_kinds", kinds(listed=False), "list_ignored"),
+    ("layer_kinds", kinds(patterned=("gemma2", "gemma3_text", "gemma3n_text", "gpt_oss")), "pattern_everywhere"),
+    ("layer_kinds", kinds(patterned=()), "pattern_ignored"),
+    ("layer_kinds", kinds(zero=False), "zero_is_absent"),
+    ("layer_kinds", kinds(list_needs_flag=True), "flag_before_the_list"),
+    ("layer_kinds", kinds(agree=False), "contradiction"),
+    ("layer_kinds", kinds(kept=from_the_end), "zero_from_the_end"),
+    ("layer_kinds", kinds(some_own=False), "sharing_unchecked"),
+    ("layer_kinds", kinds(strange=False), "entries_unchecked"),
     ("layer_kinds", kinds(latent="full"), "latent_is_full"),
     ("layer_kinds", kinds(null=False), "null_window"),
     ("cache_bytes", total(row_factor=2), "factor_two"),
@@ -250,6 +318,7 @@ VARIANTS = [
     ("cache_bytes", total(layers=kinds(window="full")), "windows_ignored"),
     ("cache_bytes", total(layers=kinds(sharing=False)), "sharing_ignored"),
     ("cache_bytes", total(rope=False), "no_rotary_key"),
+    ("cache_bytes", total(default=False), "no_default"),
     ("cache_bytes", total(floor=True), "rounds_down"),
     ("state_bytes", state(ssm=2), "all_bf16"),
     ("state_bytes", state(conv=4), "all_fp32"),
@@ -290,6 +359,26 @@ UNRELATED = [
     ("mean_pool_kv", lambda W, groups, num_kv_heads: W[:groups]),
     ("mean_pool_kv", pooled(neighbours, np.max)),
 ]
+
+
+def test_a_refusal_is_shown_in_full_and_without_a_word_on_types():
+    from autograde.check import answer_of
+    from autograde.judge import Trial
+    from autograde.run import collect
+
+    answer = answer_of("kv_heads")
+    trial = Trial(answer, 3, 0)
+
+    def shown(candidate):
+        found = trial.judge(collect(answer.exercise, candidate, trial.cases))
+        return found.yours, found.expected, found.note
+
+    wanted = "raises ValueError, the message beginning with num_key_value_heads"
+    assert shown(heads(null=False))[1:] == (wanted, "")
+    assert shown(heads(field_at_fault="`num_key_value_heads`"))[:2] == (
+        "raises ValueError, the message beginning with no field",
+        wanted,
+    )
 
 
 test_the_same_mistake_in_other_words_gets_the_same_name, test_an_unrelated_error_is_rejected_without_a_name = (

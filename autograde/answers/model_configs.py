@@ -11,12 +11,13 @@ from fractions import Fraction
 import numpy as np
 
 from autograde.exercise import Answer, Case, Misconception
-from autograde.exercises.model_configs import EXERCISES
+from autograde.exercises.model_configs import EXERCISES, refusal
+from autograde.values import Raised
 
 ATOL = 1e-12
 
 # ---------------------------------------------------------------------------
-# Oracles: None is no answer, a text "ValueError: field" is a refusal
+# Oracles: None is no answer
 
 LATENT = ("deepseek_v2", "deepseek_v3", "kimi_k2")
 HEADED = (
@@ -34,7 +35,7 @@ def _refusing(oracle):
         try:
             return oracle(*case.inputs.values())
         except Refused as field:
-            return f"ValueError: {field}"
+            return refusal(str(field))
 
     return told
 
@@ -97,9 +98,9 @@ def _heads(config: dict) -> int:
         eight = dict.fromkeys(("mistral", "mixtral", "jamba", "gpt_oss"), 8)
         others = {"qwen2": 32, "qwen3": 32, "gemma2": 4, "gemma3_text": 4, "gemma3n_text": 2}
         found = (eight | others).get(kind, heads)
-    # Readers are dealt out one group after the other, and nobody may be left over.
-    if sorted(set(range(heads)), key=lambda head: head * found // heads)[-1] != heads - 1 or heads % found:
-        raise Refused("num_key_value_heads")
+    # Readers are dealt out in equal groups, and nobody may be left over.
+    if len(range(0, heads, found)) * found != heads:
+        raise Refused("num_kv_heads" if kind == "falcon" else "num_key_value_heads")
     return found
 
 
@@ -120,23 +121,40 @@ def _windows(config: dict) -> list[int | None]:
     width = {"gpt_oss": 128, "gemma3n_text": 512}.get(kind, 4096)
     width = config.get("sliding_window", width)
     if kind in ("qwen2", "qwen3"):
-        first = config.get("max_window_layers", 28) if config.get("use_sliding_window") else count
+        used = config.get("use_sliding_window")
+        if config.get("layer_types"):
+            kept = _listed_rows(config, count, width)
+            if kept.count(None) < count and not used:
+                raise Refused("layer_types")
+            return kept
+        first = config.get("max_window_layers", 28) if used else count
         return ([None] * first + [width] * count)[:count]
     if kind not in ("gemma2", "gemma3_text", "gemma3n_text", "gpt_oss"):
         return [None] * count
     if width is None:
         raise Refused("sliding_window")
-    period = {"gemma3_text": 6, "gemma3n_text": 5}.get(kind, 2)
-    period = config.get("sliding_window_pattern", period)
+    period = 5 if kind == "gemma3n_text" else 2
+    if kind == "gemma3_text":
+        period = config.get("sliding_window_pattern", 6)
     kept = (([width] * (period - 1) + [None]) * count)[:count]
     if config.get("layer_types"):
-        if len(config["layer_types"]) != count:
-            raise Refused("layer_types")
-        kept = [{"full_attention": None, "sliding_attention": width}[each] for each in config["layer_types"]]
+        kept = _listed_rows(config, count, width)
     if kind == "gemma3n_text":
         own = count - config.get("num_kv_shared_layers", 15)
+        if own < 1:
+            raise Refused("num_kv_shared_layers")
         kept[own:] = [0] * (count - own)
     return kept
+
+
+def _listed_rows(config: dict, count: int, width: int | None) -> list[int | None]:
+    """The rows of each layer of `layer_types`."""
+    rows, listed = {"full_attention": None, "sliding_attention": width}, config["layer_types"]
+    if len(listed) != count or set(listed) - set(rows):
+        raise Refused("layer_types")
+    if width is None and "sliding_attention" in listed:
+        raise Refused("sliding_window")
+    return [rows[each] for each in listed]
 
 
 def _kinds(config: dict) -> list[str]:
@@ -195,10 +213,8 @@ def _rebuilt(case: Case) -> np.ndarray:
 
 
 def _pooled(case: Case) -> object:
-    from autograde.values import Raised
-
     W, groups, heads = case.inputs.values()
-    if heads % groups or len(W) % heads:
+    if groups == 0 or heads % groups or len(W) % heads:
         return Raised("ValueError")
     width, size = len(W) // heads, heads // groups
     out = np.zeros((groups * width, W.shape[1]))
@@ -293,14 +309,18 @@ class Reading:
         return found
 
     def multi_query(self, config, heads):
-        counted = config["model_type"] == "falcon" and config.get("new_decoder_architecture", False)
-        if "multi_query overlooked" in self.wrong:
-            return config.get("num_kv_heads", heads)
-        if "absent flag is false" in self.wrong:
-            return 1 if config.get("multi_query", False) and not counted else config.get("num_kv_heads", heads)
-        if config.get("multi_query", True) and (not counted or "new architecture overlooked" in self.wrong):
+        counted = config.get("new_decoder_architecture", False)
+        if config["model_type"] != "falcon" and "new architecture everywhere" not in self.wrong:
+            counted = False
+        if "new architecture overlooked" in self.wrong:
+            counted = False
+        flag = config.get("multi_query", "absent flag is false" not in self.wrong)
+        if flag and not counted and "multi_query overlooked" not in self.wrong:
             return 1
-        return config.get("num_kv_heads") or heads
+        found = config.get("num_kv_heads", 8 if "absent count is eight" in self.wrong else heads)
+        if heads % found and not {"divisor unchecked", "falcon unchecked"} & self.wrong:
+            raise ValueError("num_kv_heads: no divisor")
+        return found
 
     def window(self, config):
         absent = {"mistral": 4096, "gpt_oss": 128, "gemma3n_text": 512, "mixtral": None, "phi3": None}
@@ -326,12 +346,20 @@ class Reading:
             used = config.get("use_sliding_window", "absent flag is true" in self.wrong)
             used = used or "flag ignored" in self.wrong
             first = config.get("max_window_layers", 28)
+            if "zero is absent" in self.wrong:
+                first = first or 28
             late = [layer >= first for layer in range(count)]
             if "first layers" in self.wrong:
                 late = [not each for each in late]
             if "every layer" in self.wrong:
                 late = [True] * count
             made = ["window" if used and each and self.window(config) else "full" for each in late]
+            if used or "flag before the list" not in self.wrong:
+                made = self.listed(config, count) or made
+            if "window" in made and not used and "contradiction" not in self.wrong:
+                raise ValueError("layer_types: windows, and the flag is not true")
+            if "window" in made and config.get("sliding_window", 1) is None and "null window" not in self.wrong:
+                raise ValueError("sliding_window: null")
         elif kind in ("gemma2", "gemma3_text", "gemma3n_text", "gpt_oss"):
             made = self.mixed(config, count)
         else:
@@ -340,24 +368,35 @@ class Reading:
 
     def mixed(self, config, count):
         every = {"gemma3_text": 6, "gemma3n_text": 5}.get(config["model_type"], 2)
-        if "pattern ignored" not in self.wrong:
+        reads = config["model_type"] == "gemma3_text" or "pattern everywhere" in self.wrong
+        if reads and "pattern ignored" not in self.wrong:
             every = config.get("sliding_window_pattern", every)
         shift = 0 if "one layer early" in self.wrong else 1
         made = ["window" if (layer + shift) % every else "full" for layer in range(count)]
-        named = {"sliding_attention": "window", "full_attention": "full"}
-        listed = config.get("layer_types")
-        if listed and "list ignored" not in self.wrong:
-            if len(listed) != count and "length unchecked" not in self.wrong:
-                raise ValueError("layer_types: too short")
-            made = [named[each] for each in listed]
+        made = self.listed(config, count) or made
         if config.get("sliding_window", 1) is None and "null window" not in self.wrong:
             raise ValueError("sliding_window: null")
         if config["model_type"] == "gemma3n_text" and "sharing ignored" not in self.wrong:
             shared = config.get("num_kv_shared_layers", 15)
             if "first layers share" in self.wrong:
                 return ["shared"] * shared + made[shared:]
-            made = made[: count - shared] + ["shared"] * shared
+            if shared >= count and "sharing unchecked" not in self.wrong:
+                raise ValueError("num_kv_shared_layers: too many")
+            end = -shared if "zero from the end" in self.wrong else max(0, count - shared)
+            made = made[:end] + ["shared"] * min(shared, count)
         return made
+
+    def listed(self, config, count):
+        """The kinds that the file lists, or none."""
+        listed = config.get("layer_types") or []
+        if "list ignored" in self.wrong:
+            return []
+        if listed and len(listed) != count and "length unchecked" not in self.wrong:
+            raise ValueError("layer_types: too short")
+        known = {"sliding_attention": "window", "full_attention": "full"}
+        if set(listed) - set(known) and "entries unchecked" not in self.wrong:
+            raise ValueError("layer_types: unknown")
+        return [known.get(each, "full") for each in listed]
 
     def jamba(self, config, count):
         period, offset = config.get("attn_layer_period", 8), config.get("attn_layer_offset", 4)
@@ -377,6 +416,8 @@ class Reading:
         rank, rope = config.get("kv_lora_rank", 512), config.get("qk_rope_head_dim", 64)
         if rank is None:
             raise ValueError("kv_lora_rank: null")
+        if "no default" in self.wrong:
+            rope = self.number(config, "qk_rope_head_dim")
         if "no rotary key" in self.wrong:
             rope = 0
         if "rotary key per head" in self.wrong:
@@ -481,7 +522,7 @@ def _kv_by_groups(config):
     if kind not in HEADED:
         raise ValueError(f"model_type {kind}")
     heads = config.get("num_attention_heads", config.get("n_head"))
-    group = 1
+    group, name = 1, "num_kv_heads" if kind == "falcon" else "num_key_value_heads"
     if kind == "gpt_bigcode":
         group = heads if config.get("multi_query", True) else 1
     elif kind == "falcon":
@@ -498,7 +539,7 @@ def _kv_by_groups(config):
             raise ValueError("num_key_value_heads")
         group = Fraction(heads, stored or heads)
     if group != int(group) or group < 1:
-        raise ValueError("num_key_value_heads")
+        raise ValueError(name)
     return heads // int(group)
 
 
@@ -581,7 +622,7 @@ def _absorbed_by_einsum(q_nope, q_rope, latent, k_rope, w_uk):
 
 
 def _pool_by_matrix(W, groups, num_kv_heads):
-    if num_kv_heads % groups or W.shape[0] % num_kv_heads:
+    if not groups or num_kv_heads % groups or W.shape[0] % num_kv_heads:
         raise ValueError("cannot be shared out")
     size = num_kv_heads // groups
     mean = np.kron(np.kron(np.eye(groups), np.ones((1, size)) / size), np.eye(len(W) // num_kv_heads))
@@ -589,7 +630,7 @@ def _pool_by_matrix(W, groups, num_kv_heads):
 
 
 def _pool_by_slices(W, groups, num_kv_heads):
-    if num_kv_heads % groups or W.shape[0] % num_kv_heads:
+    if not groups or num_kv_heads % groups or W.shape[0] % num_kv_heads:
         raise ValueError("cannot be shared out")
     heads = np.split(W, num_kv_heads)
     size = num_kv_heads // groups
@@ -614,7 +655,7 @@ def _scores(scale=lambda dn, dr, r: dn + dr, rope=True, first=False):
 
 def _pool(combine, check=True):
     def mean_pool_kv(W, groups, num_kv_heads):
-        if check and (num_kv_heads % groups or len(W) % num_kv_heads):
+        if check and (groups < 1 or num_kv_heads % groups or len(W) % num_kv_heads):
             raise ValueError("cannot be shared out")
         return combine(W, groups, num_kv_heads, len(W) // num_kv_heads)
 
@@ -936,6 +977,36 @@ ANSWERS = (
                     "If new_decoder_architecture is true: num_kv_heads.",
                 ),
             ),
+            _mistake(
+                "kv_heads",
+                "new architecture everywhere",
+                "Does `new_decoder_architecture` count in yours for a model type that has no such field?",
+                (
+                    "What is the model type of the configuration that failed?",
+                    "The second flag is Falcon's; GPT-BigCode's class never reads it.",
+                    'Ask model_type == "falcon" before the second flag.',
+                ),
+            ),
+            _mistake(
+                "kv_heads",
+                "absent count is eight",
+                "Do you take 8 for Falcon's absent `num_kv_heads`?",
+                (
+                    "What does the exercise say stands for an absent `num_kv_heads`?",
+                    "Falcon-40B states 8. It is no default.",
+                    'config.get("num_kv_heads") or num_attention_heads',
+                ),
+            ),
+            _mistake(
+                "kv_heads",
+                "falcon unchecked",
+                "Do you return Falcon's `num_kv_heads` without a look at the query heads?",
+                (
+                    "Do the two numbers of this configuration fit together?",
+                    "What holds for num_key_value_heads holds for Falcon's count too.",
+                    'If num_attention_heads % num_kv_heads: raise ValueError("num_kv_heads: …").',
+                ),
+            ),
             _mistake("kv_heads", "experts"),
             _mistake("kv_heads", "text_config overlooked"),
             _mistake("kv_heads", "unknown as llama"),
@@ -1034,7 +1105,57 @@ ANSWERS = (
                 (
                     "Which fields of this file begin with sliding_window?",
                     "The file may say how long a round is.",
-                    'config.get("sliding_window_pattern", RULES[model_type]["full_every"])',
+                    'In gemma3_text: config.get("sliding_window_pattern", RULES[model_type]["full_every"])',
+                ),
+            ),
+            _mistake(
+                "layer_kinds",
+                "pattern everywhere",
+                "Do you read `sliding_window_pattern` in every mixed model?",
+                (
+                    "What is the model type of the configuration that failed?",
+                    "A class reads its own fields: Gemma 2 has no pattern, and ignores one.",
+                    "Only gemma3_text reads it; elsewhere full_every counts.",
+                ),
+            ),
+            _mistake(
+                "layer_kinds",
+                "zero is absent",
+                "Do you treat `max_window_layers` of 0 as if the field were absent?",
+                (
+                    "What is `0 or 28`?",
+                    "Zero is stated: every layer from layer 0 on has the window.",
+                    'config.get("max_window_layers", 28), without `or`.',
+                ),
+            ),
+            _mistake(
+                "layer_kinds",
+                "flag before the list",
+                "Do you look at `layer_types` only where `use_sliding_window` is true?",
+                (
+                    "What does this file list, and what does its flag say?",
+                    "A list that is stated wins over the rule; a list and a flag that disagree are refused.",
+                    'If the list has windows and the flag is not true: raise ValueError("layer_types: …").',
+                ),
+            ),
+            _mistake(
+                "layer_kinds",
+                "contradiction",
+                "Do you give windows to a model that says it uses none?",
+                (
+                    "What does `use_sliding_window` say in this file?",
+                    "Two fields that contradict each other are refused.",
+                    'If the list has windows and the flag is not true: raise ValueError("layer_types: …").',
+                ),
+            ),
+            _mistake(
+                "layer_kinds",
+                "entries unchecked",
+                "Do you take every entry of `layer_types` that you do not know for a full layer?",
+                (
+                    "Which words does the list of this configuration hold?",
+                    "What an unknown kind of layer keeps cannot be known.",
+                    'If an entry is neither of the two: raise ValueError("layer_types: …").',
                 ),
             ),
             _mistake("layer_kinds", "all layers of Jamba"),
@@ -1057,6 +1178,26 @@ ANSWERS = (
                     "Whose rows could the first layer read?",
                     "A layer can only read what an earlier one has stored.",
                     "The last num_kv_shared_layers layers share.",
+                ),
+            ),
+            _mistake(
+                "layer_kinds",
+                "zero from the end",
+                "What is left of your list when no layer shares?",
+                (
+                    "Try kinds[:-shared] with shared = 0.",
+                    "-0 is 0, so kinds[:-0] is the empty list.",
+                    "kinds[: layers - shared]",
+                ),
+            ),
+            _mistake(
+                "layer_kinds",
+                "sharing unchecked",
+                "Do you let every layer read the rows of another?",
+                (
+                    "Which layers of this configuration store anything?",
+                    "An absent num_kv_shared_layers is 15, even in a model of six layers.",
+                    'If shared >= layers: raise ValueError("num_kv_shared_layers: …").',
                 ),
             ),
             _mistake(
@@ -1152,6 +1293,16 @@ ANSWERS = (
             _mistake("cache_bytes", "factor two"),
             _mistake("cache_bytes", "heads of a latent"),
             _mistake("cache_bytes", "no rotary key"),
+            _mistake(
+                "cache_bytes",
+                "no default",
+                "Do you refuse a latent model whose `qk_rope_head_dim` is absent?",
+                (
+                    "What stands for an absent `qk_rope_head_dim`?",
+                    "Both parts of a latent row have a default.",
+                    "(DEFAULTS | decoder(config)) has both fields.",
+                ),
+            ),
             _mistake("cache_bytes", "sharing ignored"),
             _mistake("cache_bytes", "rounds down"),
             _mistake(

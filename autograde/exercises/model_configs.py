@@ -6,6 +6,7 @@ from random import Random
 import numpy as np
 
 from autograde.exercise import Case, Exercise, call
+from autograde.values import Raised
 
 LIBRARY = (
     *(
@@ -32,11 +33,16 @@ LIBRARY = (
 
 
 def _call(candidate: object, case: Case) -> object:
-    """The value, or "ValueError: field" of a refusal: the first word of its message is the field it names."""
+    """The value, or the refusal: the first word of its message is the field it names."""
     try:
         return call(candidate, case)
     except ValueError as error:
-        return "ValueError: " + re.match(r"\w*", str(error))[0]
+        return refusal(re.match(r"\w{0,50}", str(error), re.ASCII)[0])
+
+
+def refusal(field: str) -> Raised:
+    """A ValueError of which it matters what its message begins with: equal to one that begins with the same field."""
+    return Raised(f"ValueError, the message beginning with {field or 'no field'}")
 
 
 def _sizes(rng: Random, kv_heads: int = 0) -> dict[str, int]:
@@ -120,6 +126,18 @@ def _kv_heads(rng: Random) -> list[Case]:
             "falcon's new architecture counts",
             _config(rng, without=none, num_kv_heads=5, multi_query=True, new_decoder_architecture=True, **falcon),
         ),
+        case(
+            "falcon's new architecture, and no count",
+            _config(rng, without=none, kv_heads=3, model_type="falcon", new_decoder_architecture=True),
+        ),
+        case(
+            "falcon's count does not divide",
+            _config(rng, without=none, num_kv_heads=11, new_decoder_architecture=True, **falcon),
+        ),
+        case(
+            "gpt_bigcode has no new architecture",
+            _gpt2(rng, "gpt_bigcode", multi_query=True, new_decoder_architecture=True),
+        ),
         case("null, where null says heads", _config(rng, rng.choice(["llama", "qwen2"]), num_key_value_heads=None)),
         case("null, where null says nothing", _config(rng, "mistral", kv_heads=8) | {"num_key_value_heads": None}),
         case("inside text_config", _nested(rng)),
@@ -155,7 +173,10 @@ def _layer_kinds(rng: Random) -> list[Case]:
         case("qwen2, a window that is not used", "qwen2", 6, use_sliding_window=False, **qwen),
         case("qwen2, use_sliding_window is absent", "qwen2", 6, **qwen),
         case("qwen2, a window from layer 4 on", "qwen2", 7, use_sliding_window=True, **qwen),
+        case("qwen2, a window from layer 0 on", "qwen2", 5, use_sliding_window=True, **qwen | {"max_window_layers": 0}),
+        case("qwen2, listed", "qwen2", 5, use_sliding_window=True, layer_types=named, **qwen),
         case("gemma2, by its rule", "gemma2", 5, sliding_window=window),
+        case("gemma2 reads no pattern", "gemma2", 7, sliding_window=window, sliding_window_pattern=3),
         case("gpt_oss, listed", "gpt_oss", 5, sliding_window=window, layer_types=named),
         Case("gemma3, by its rule", {"config": nested}),
         case("gemma3, another pattern", "gemma3_text", 8, sliding_window=window, sliding_window_pattern=3),
@@ -163,8 +184,20 @@ def _layer_kinds(rng: Random) -> list[Case]:
         case("jamba, absent", "jamba", 14),
         case("deepseek_v3", "deepseek_v3", 3, kv_lora_rank=512, qk_rope_head_dim=64),
         case("gemma3n, the last layers share", "gemma3n_text", 12, sliding_window=window, num_kv_shared_layers=5),
+        case("gemma3n, no layer shares", "gemma3n_text", 8, sliding_window=window, num_kv_shared_layers=0),
         case("a list that is too short", "gpt_oss", 6, sliding_window=window, layer_types=named),
         case("windows, and none is given", "gemma2", 4, sliding_window=None),
+        case("a list with an unknown entry", "gpt_oss", 5, sliding_window=window, layer_types=[*named[:4], "chunked"]),
+        case("windows listed, and the flag is absent", "qwen2", 5, layer_types=named, **qwen),
+        case(
+            "windows listed, and null",
+            "qwen2",
+            5,
+            use_sliding_window=True,
+            layer_types=named,
+            **qwen | {"sliding_window": None},
+        ),
+        case("no layer is left to share from", "gemma3n_text", rng.choice([6, 15]), sliding_window=window),
         case("an offset beyond the period", "jamba", 9, attn_layer_period=4, attn_layer_offset=4),
         case("a model type that nobody knows", "llama_next", 3),
     ]
@@ -198,6 +231,11 @@ def _cache_bytes(rng: Random) -> list[Case]:
         case("attention in few layers", jamba, rng.randrange(200, 300)),
         case("a latent", _config(rng, "deepseek_v3", **latent), rng.randrange(200, 300)),
         case(
+            "a latent, the rotary key is absent",
+            _config(rng, "deepseek_v3", ("qk_rope_head_dim",), kv_lora_rank=latent["kv_lora_rank"]),
+            rng.randrange(200, 300),
+        ),
+        case(
             "layers that share",
             _config(rng, "gemma3n_text", head_dim=width, sliding_window=window, num_kv_shared_layers=4),
             window * 5 + 1,
@@ -205,6 +243,7 @@ def _cache_bytes(rng: Random) -> list[Case]:
         case("nothing stored", mixed, 0),
         case("4 bits", mixed, window * 3 + 2, 4),
         case("bits that fill no whole byte", odd, 3, 3),
+        case("a latent, and null says nothing", _config(rng, "deepseek_v3", **latent | {"kv_lora_rank": None}), 5),
         case("a model type that nobody knows", _config(rng, "llama_next"), 100),
     ]
 
@@ -279,6 +318,7 @@ def _mean_pool(rng: Random) -> list[Case]:
         case("twelve heads become four", 12, 4, 2, 5),
         case("as many as before", 3, 3, 2, 4),
         case("heads that cannot be shared out", 5, 2, 4, 3),
+        case("no heads at all", 4, 0, 3, 5),
         case("rows that are no whole heads", 4, 2, 3, 5, rows=2),
     ]
 

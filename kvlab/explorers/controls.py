@@ -58,7 +58,8 @@ class Explorer(widgets.VBox):
             now = self.read(setting)
         except (TypeError, ValueError) as problem:
             note = f'<span class="kv-problem">{escape(str(problem))}.</span> Still shown: the last setting.'
-            self.text.value = _page(self.tell(*self._last), note)
+            before = f'<div class="kv-before">{self.tell(*self._last)}</div>'
+            self.text.value = _page(before, note)
             return
         self._last = (setting, now)
         self._chart.set(now)
@@ -165,5 +166,6 @@ STYLE = """<style>
   .kv-reading p { min-height: 4.5em; }
   .kv-reading .kv-verdict { min-height: 3em; }
 }
+.kv-reading .kv-before { opacity: 0.6; }
 .kv-reading .kv-problem { color: var(--jp-error-color1, #b3261e); font-weight: 600; }
 </style>"""

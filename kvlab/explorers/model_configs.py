@@ -149,7 +149,10 @@ def parse_config(text: str) -> dict:
 
 
 class Chart:
-    """Bytes by layer kind, stacked, against tokens; allocated as a dashed line, every device's memory as a thin one."""
+    """Bytes by layer kind, stacked, against tokens; allocated dashed, every device's memory thin, the chosen one bold.
+
+    The axis is that of a logarithm, so that an area says nothing by its height: the picture says so.
+    """
 
     def __init__(self):
         with rc_context(plots.STYLE):
@@ -167,6 +170,8 @@ class Chart:
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_minor_locator(NullLocator())
         ax.set_xlabel("tokens of one request (log scale)")
+        hint = "stacked on a log scale:\nread the edges, not the heights"
+        ax.text(0.02, 0.98, hint, transform=ax.transAxes, ha="left", va="top", fontsize=8.5, color=plots.SOFT)
         for memory in {gpu.memory_bytes for gpu in gpus().values()}:
             ax.axhline(memory, color=plots.SOFT, linewidth=0.5)
         self.areas = {}
@@ -179,17 +184,16 @@ class Chart:
         self.pages = ax.plot([], [], color=plots.VERMILION, linewidth=1.4, linestyle=(0, (4, 2)))[0]
         self.here = ax.axvline(1, color=plots.SOFT, linewidth=1, linestyle=":")
         self.dot = ax.plot([], [], color=plots.INK, marker="o", markersize=6, linestyle="", clip_on=False)[0]
-        self.device = ax.axhline(LOWEST, color=plots.VERMILION, linewidth=1.2)
+        self.device = ax.axhline(LOWEST, color=plots.SOFT, linewidth=2)
         outside = ax.get_yaxis_transform()  # x as a fraction of the axes, y in bytes
         beside = {"transform": outside, "ha": "left", "va": "center", "fontsize": 9, "linespacing": 1.1}
-        self.device_name = ax.text(1.03, LOWEST, "", color=plots.VERMILION, **beside)
+        self.device_name = ax.text(1.03, LOWEST, "", color=plots.SOFT, **beside)
         self.value = ax.text(1.03, LOWEST, "", **beside)
-        names = {"full": "all rows", "window": "window", "latent": "latent", "cross": "cross", "state": "state"}
-        keys = [Patch(color=COLOURS[kind], alpha=0.75, label=names[kind]) for kind in names]
-        keys += [self.top, self.pages]
-        labels = [*names.values(), "total", "allocated"]
+        names = ("full", "window", "latent", "cross", "state")
+        keys = [self.top, self.pages, *(Patch(color=COLOURS[kind], alpha=0.75) for kind in names)]
+        labels = ["total", "allocated", *names]
         with rc_context(plots.STYLE):
-            self.figure.legend(
+            self.legend = self.figure.legend(
                 keys,
                 labels,
                 loc="upper center",
@@ -204,7 +208,7 @@ class Chart:
     def moving(self):
         """The artists that a reading changes, in drawing order."""
         lines = (self.top, self.pages, self.here, self.device, self.dot)
-        return [*self.areas.values(), *lines, self.device_name, self.value]
+        return [*self.areas.values(), *lines, self.device_name, self.value, self.legend]
 
     def set(self, now: Reading) -> None:
         """Move the artists to a reading. What lies beyond the axis is cut at its end."""
@@ -216,6 +220,12 @@ class Chart:
                 [[*zip(PLACES, ceiling, strict=True), *zip(PLACES[::-1], floor[::-1], strict=True)]]
             )
             below = above
+        # The names that the picture does not need are taken away; the others keep their places.
+        named = zip(self.legend.legend_handles, self.legend.get_texts(), strict=True)
+        for handle, text in named:
+            used = any(now.curves.get(text.get_text(), [1]))
+            handle.set_visible(used)
+            text.set_visible(used)
         self.top.set_data(PLACES, _inside(below))
         self.pages.set_data(PLACES, _inside(now.allocated))
         self.here.set_xdata([now.setting.tokens] * 2)

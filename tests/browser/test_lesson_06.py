@@ -58,7 +58,7 @@ def test_null_taken_for_absent_is_named_and_the_right_one_passes(notebook):
     expect(check).to_contain_text("Do you treat null as if the field were absent?")
     write(notebook, "def kv_heads(", source)
     check = run(notebook, 'check("kv_heads")')
-    expect(check).to_contain_text("✓ kv_heads · 18 cases · 3 points")
+    expect(check).to_contain_text("✓ kv_heads · 21 cases · 3 points")
 
 
 def test_right_answers_drive_the_explorer(notebook):
