@@ -25,7 +25,7 @@ from autograde.grading.places import check_student
 from autograde.grading.rebuild import Blueprint, Rebuilt, rebuild
 from autograde.grading.result import FAILED, UNREADABLE, Flag, Result
 from autograde.grading.sandbox import Sandbox, SandboxError, bubblewrap
-from autograde.grading.submission import Submission, Unreadable, read, students_in
+from autograde.grading.submission import Submission, Unreadable, digest, read, students_in
 from autograde.workspace import write_atomically
 
 NO_ISOLATION = "It was run without isolation: its code had the rights of whoever graded, and could reach everything."
@@ -102,7 +102,7 @@ class _Run:
         waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         for name in names:
             waiting.put(name)
-        finished: queue.Queue[Graded | None] = queue.Queue(maxsize=2 * self.options.jobs)
+        finished: queue.Queue[Graded] = queue.Queue(maxsize=2 * self.options.jobs)
         stop = threading.Event()
         workers = [
             threading.Thread(target=self._work, args=(waiting, finished, stop, done), daemon=True)
@@ -236,14 +236,14 @@ def digest_of(path: Path) -> str:
 
 def _fingerprint(options: Options) -> str:
     """Of everything that is to be graded."""
-    digest = hashlib.sha256()
+    whole = hashlib.sha256()
     for student in students(options):
         try:
-            what = read(options.submitted, student, options.lesson.slug).digest
+            what = digest(options.submitted, student, options.lesson.slug)
         except Unreadable as error:
             what = str(error)
-        digest.update(repr((student, what)).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
+        whole.update(repr((student, what)).encode("utf-8", "backslashreplace"))
+    return whole.hexdigest()
 
 
 def unfinished(course: Path, slug: str) -> bool:

@@ -33,10 +33,9 @@ class SandboxError(Exception):
     """The sandbox could not be started, or stopped working. The message says what it said last."""
 
 
-def bubblewrap() -> str:
-    """Path of `bwrap`, after a trial. SandboxError says what to do where it does not work."""
-    found = shutil.which("bwrap")
-    if not found:
+def bubblewrap() -> None:
+    """Try bubblewrap. SandboxError says what to do where it does not work."""
+    if not shutil.which("bwrap"):
         raise SandboxError(
             "submissions are run inside bubblewrap, which is not installed here; on Debian and Ubuntu: "
             "apt install bubblewrap. --no-isolation runs them with your own rights instead"
@@ -47,7 +46,6 @@ def bubblewrap() -> str:
             f"bubblewrap does not work here ({trial.stderr.strip()}); on Ubuntu 24.04 and later, user namespaces "
             "have to be allowed: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
         )
-    return found
 
 
 def _wrapped(python: list[str], course: Path) -> list[str]:

@@ -44,6 +44,22 @@ def students_in(submitted: Path, slug: str) -> list[str]:
 
 def read(submitted: Path, student: str, slug: str) -> Submission:
     """The notebook that `student` handed in. Unreadable says why there is none."""
+    names, name, content = _handed_in(submitted, student, slug)
+    others = tuple(clean(each) for each in names if each not in (name, "timestamp.txt"))
+    return Submission(clean(name), _digest(content), tuple(_cells(content)), others)
+
+
+def digest(submitted: Path, student: str, slug: str) -> str:
+    """SHA-256 of the file that `student` handed in, whatever is in it. Unreadable says why there is none."""
+    return _digest(_handed_in(submitted, student, slug)[2])
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _handed_in(submitted: Path, student: str, slug: str) -> tuple[list[str], str, bytes]:
+    """Names of all files that lie there, the name of the notebook, and its bytes."""
     for folder in (submitted / student, submitted / student / slug):
         if folder.is_symlink():
             raise Unreadable(f"{folder.name} is a link; links are not followed.")
@@ -52,9 +68,7 @@ def read(submitted: Path, student: str, slug: str) -> Submission:
         raise Unreadable(f"{slug} is a file; a folder with the notebook in it was wanted.")
     names = sorted(os.listdir(folder))
     name = _choose([each for each in names if each.endswith(".ipynb")], slug)
-    content = _content(folder / name)
-    others = tuple(clean(each) for each in names if each not in (name, "timestamp.txt"))
-    return Submission(clean(name), hashlib.sha256(content).hexdigest(), tuple(_cells(content)), others)
+    return names, name, _content(folder / name)
 
 
 def _choose(names: list[str], slug: str) -> str:
