@@ -103,3 +103,13 @@ def page(browser):
     window.set_default_timeout(PATIENCE_MS)
     yield window
     window.close()
+
+
+@pytest.fixture
+def notebook(request, page, jupyterlab):
+    """The learner's copy of the test module's LESSON, after Run All."""
+    from tests.browser.lab import open_lesson, run_all  # which read this module's constants
+
+    open_lesson(page, jupyterlab, request.module.LESSON)
+    run_all(page, request.module.LESSON)
+    return page

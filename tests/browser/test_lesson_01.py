@@ -5,19 +5,12 @@ from playwright.sync_api import expect
 
 from autograde.course import lesson
 from kvlab.reuse import score_work
-from tests.browser.lab import cell_with, open_lesson, run, run_all, write
+from tests.browser.lab import cell_with, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
 
 LESSON = lesson("01_why_a_cache")
-
-
-@pytest.fixture
-def notebook(page, jupyterlab):
-    open_lesson(page, jupyterlab, LESSON)
-    run_all(page, LESSON)
-    return page
 
 
 def test_the_steps_are_walked_by_keyboard_and_counted(notebook):

@@ -4,19 +4,12 @@ import pytest
 from playwright.sync_api import expect
 
 from autograde.course import lesson
-from tests.browser.lab import cell_with, open_lesson, run, run_all, write
+from tests.browser.lab import cell_with, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
 
 LESSON = lesson("03_cache_parity")
-
-
-@pytest.fixture
-def notebook(page, jupyterlab):
-    open_lesson(page, jupyterlab, LESSON)
-    run_all(page, LESSON)
-    return page
 
 
 def test_the_explorer_shows_what_each_negative_control_hides(notebook):

@@ -4,19 +4,12 @@ import pytest
 from playwright.sync_api import expect
 
 from autograde.course import lesson
-from tests.browser.lab import cell_with, open_lesson, run, run_all, write
+from tests.browser.lab import cell_with, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
 
 LESSON = lesson("06_model_configs")
-
-
-@pytest.fixture
-def notebook(page, jupyterlab):
-    open_lesson(page, jupyterlab, LESSON)
-    run_all(page, LESSON)
-    return page
 
 
 def test_the_explorer_reads_presets_and_pastes_and_refuses_in_a_sentence(notebook):
