@@ -70,6 +70,10 @@ class ConcatenatedCache:
     def __init__(self):
         self.keys = self.values = None
 
+    @property
+    def used(self) -> int:
+        return 0 if self.keys is None else self.keys.shape[2]
+
     def append(self, k, v) -> None:
         self.keys = k if self.keys is None else torch.cat([self.keys, k], dim=2)
         self.values = v if self.values is None else torch.cat([self.values, v], dim=2)

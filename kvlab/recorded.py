@@ -14,6 +14,12 @@ def read(name: str, folder: Path = FOLDER) -> dict:
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
+def series(prefix: str, folder: Path = FOLDER) -> dict[str, dict]:
+    """Every recording whose name starts with `prefix`, by the name of its machine; none where there is none."""
+    found = [read(path.stem, folder) for path in sorted(folder.glob(f"{prefix}*.json"))]
+    return {each["about"]["machine"]: each for each in found}
+
+
 def write(name: str, recording: dict, folder: Path = FOLDER) -> Path:
     """Store a recording; one row of an experiment is one line. Returns the file."""
     lines = []

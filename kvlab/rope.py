@@ -21,10 +21,19 @@ def rope(x, positions, theta: float = THETA):
         raise ValueError(f"x: wanted shape (…, T, dh) with an even dh, got {tuple(x.shape)}")
     if positions.shape != x.shape[-2:-1]:
         raise ValueError(f"positions: wanted {x.shape[-2]}, one for each row, got shape {tuple(positions.shape)}")
-    half = x.shape[-1] // 2
+    return turn(x, *angles(positions, x.shape[-1], x.dtype, theta))
+
+
+def angles(positions, head_dim: int, dtype, theta: float = THETA):
+    """Cosine and sine (T, dh / 2) of every pair at T positions, which all layers and heads of a step share."""
+    half = head_dim // 2
     # In float64: at position 100,000 the angle of the fastest pair has few digits left in float32.
-    speeds = theta ** -(torch.arange(half, dtype=torch.float64, device=x.device) / half)
-    angles = positions[:, None] * speeds
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    first, second = x[..., :half], x[..., half:]
+    speeds = theta ** -(torch.arange(half, dtype=torch.float64, device=positions.device) / half)
+    turns = positions[:, None] * speeds
+    return turns.cos().to(dtype), turns.sin().to(dtype)
+
+
+def turn(x, cos, sin):
+    """`x` (…, T, dh) with pair i of row t turned by the angle whose cosine and sine are `cos[t, i]`, `sin[t, i]`."""
+    first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)

@@ -1,0 +1,111 @@
+"""Everything that lesson 11 measures, on this machine, in one file: `python -m kvlab.timing --record FILE`.
+
+It takes less than five minutes. Nothing is downloaded, and nothing but FILE is written.
+"""
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+
+from kvlab import decoding, machine, memory, recorded
+from kvlab.decoder import Decoder
+from kvlab.kernels import attention_kernels
+from kvlab.sizes import MIB
+from kvlab.timing import Background, synchronize, take_turns
+from kvlab.trials import time_call
+
+PROMPT, NEW_TOKENS = 256, 32
+
+
+def measure(plan: machine.Plan, device="cpu", trials: int = 15, budget_seconds: float = 180) -> dict:
+    """A recording of `plan` on a device: "about", "limits", and rows under "points", "prefill", "answers", "memory"."""
+    copy, decoder = decoding.Copy(plan.copied_bytes, device), Decoder(plan.shape, plan.dtype, device)
+    points = [(way, context, batch) for way in decoding.WAYS for context in plan.contexts for batch in plan.batches]
+    row = partial(decoding.step_row, decoder, copy, trials)
+    return {
+        "about": machine.describe(device) | about(decoder, plan, trials),
+        "limits": {
+            "copied_bytes": copy.moved_bytes,
+            "copy_seconds": copy(trials),
+            "without_waiting": without_waiting(copy),
+            "matmul": decoding.matmul_limit(plan.dtype, device),
+        },
+        "points": decoding.kept(decoding.sweep(points, row, plan.cache_bytes, budget_seconds)),
+        "prefill": decoding.prefill_seconds(decoder, (128, 256, 512, 1024)),
+        "answers": answers(decoder),
+        "memory": memory.walk(device, 256 * MIB, settle=1.2),
+    }
+
+
+def about(decoder: Decoder, plan: machine.Plan, trials: int) -> dict:
+    """What the times belong to: the model, its number type, the attention kernel of a decode step, and the trials."""
+    step = decoding.preallocated(decoder, 1, 16)
+    return {
+        "dtype": str(plan.dtype).removeprefix("torch."),
+        "bits": plan.bits,
+        "card": plan.shape.card,
+        "shape": vars(plan.shape),
+        "num_params": plan.shape.num_params,
+        "attention_kernels": attention_kernels(step),
+        "warmup": decoding.WARMUP,
+        "trials": trials,
+        "plan": plan.reason,
+        "communication": "none: one device",
+    }
+
+
+def without_waiting(copy: decoding.Copy, trials: int = 5) -> list[float]:
+    """Seconds of the same copy on a clock that does not wait: on a CPU, for a thread in the background."""
+    with Background() as background:
+        start = copy.start if copy.device.type == "cuda" else partial(background.launch, copy.start)
+        seconds = time_call(start, 1, trials, synchronize=lambda: None, clock=time.perf_counter_ns)
+        background.synchronize()
+    synchronize(copy.device)
+    return seconds
+
+
+def answers(decoder: Decoder, batch: int = 4, trials: int = 3) -> list[dict]:
+    """Whole answers to a prompt, by the loop of the course and by `generate` of `transformers`: a row for each.
+
+    A row has `way`, batch, prompt, new_tokens, and the `seconds` of all trials; that of the course also `stamps`, the
+    seconds from the start to each token, of the last trial.
+    """
+    model = decoding.llama(decoder)
+    ids = torch.arange(batch * PROMPT, device=decoder.device).view(batch, -1) % decoder.shape.vocab_size
+    stamps = []
+
+    def ours():
+        start = time.perf_counter()
+        stamps[:] = [stamp - start for stamp in decoding.generate(decoder, ids, NEW_TOKENS)[1]]
+
+    def theirs():
+        decoding.generate_by_transformers(model, ids, NEW_TOKENS)
+
+    sizes = {"batch": batch, "prompt": PROMPT, "new_tokens": NEW_TOKENS}
+    seconds = take_turns({"this course": ours, "transformers": theirs}, trials)
+    rows = [{"way": way, **sizes, "seconds": times} for way, times in seconds.items()]
+    rows[0]["stamps"] = stamps
+    return rows
+
+
+def main(
+    record: Annotated[Path, typer.Option(help="The JSON file to write.")],
+    name: Annotated[str, typer.Option(help="The machine in words, for example the cloud's name of it.")] = "",
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:1; without it the first GPU, or the CPU.")] = "",
+    trials: Annotated[int, typer.Option(min=3, help="Trials of each point.")] = 15,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of a CPU.")] = 1,
+) -> None:
+    """Measure decode, prefill, copies and memory on one device, and write every trial to a file."""
+    if record.suffix != ".json" or record.exists() or not record.parent.is_dir():
+        raise typer.BadParameter(f"--record: wanted a new file, something.json, in a folder that exists, got {record}")
+    torch.set_num_threads(threads)
+    chosen = torch.device(device) if device else machine.best_device()
+    plan = machine.plan(chosen)
+    typer.echo(f"{plan.reason}. This takes up to five minutes.")
+    recording = measure(plan, chosen, trials)
+    recording["about"]["machine"] = name or recording["about"]["device_name"]
+    typer.echo(recorded.write(record.stem, recording, record.parent))

@@ -1,0 +1,193 @@
+"""Explorer of lesson 11: five ways to run out of memory, moment by moment, in what the allocators of a machine said.
+
+`reading` picks a moment out of measured rows, `explore` has the controls, `static_figure` is the picture for a page
+without controls.
+"""
+
+from dataclasses import dataclass
+from math import ceil
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from kvlab import plots
+from kvlab.explorers import controls
+from kvlab.explorers.controls import choice, dropdown, facts, verdict
+from kvlab.memory import SCENES
+from kvlab.pictures import CSS_DPI, Picture
+from kvlab.sizes import MIB
+
+STEP = 256 * MIB  # the axis ends at a multiple of it
+LOOKS = {
+    "tensors": ("living tensors", plots.BLUE),
+    "process": ("taken by this process", plots.ORANGE),
+    "machine_free": ("free for anybody, change", plots.GREEN),
+}
+SIGNS = {
+    "growth": "the tensors themselves peak: two generations of a cache live at once",
+    "workspace": "the tensors peak for a moment: something inside one step is larger than the cache",
+    "graph capture": "the process holds more than its tensors: a captured graph keeps its own pool",
+    "another process": "only the machine's free memory moves: look for who else is there",
+    "fragmentation": "the process holds far more than its tensors: there is room, but in pieces",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the controls say: whose measurement, a scene, and one of its moments, from 1."""
+
+    source: str
+    scene: str = "fragmentation"
+    moment: int = 2
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The moments of a scene, each with three numbers of bytes, and the one that is looked at."""
+
+    setting: Setting
+    moments: list[dict]
+    computed_by: str  # a sentence for the caption
+
+    @property
+    def now(self) -> dict:
+        return self.moments[self.setting.moment - 1]
+
+    def shown(self, row: dict, key: str) -> int:
+        """Bytes as the picture shows them: free memory as its change since the first moment."""
+        return row[key] - (self.moments[0][key] if key == "machine_free" else 0)
+
+    @property
+    def verdict(self) -> str:
+        """What to read this scene by, in one sentence without its full stop."""
+        return f"{self.now['moment']}; {SIGNS[self.setting.scene]}"
+
+
+def reading(data: dict, setting: Setting) -> Reading:
+    """A scene of `data`, whose "memory" holds rows as `kvlab.memory.walk` gives them.
+
+    ValueError for a scene that did not run there, or a moment that it does not have.
+    """
+    moments = [row for row in data["memory"] if row["scene"] == setting.scene]
+    if not moments:
+        raise ValueError(f"{setting.scene} was not acted out there: it needs a GPU")
+    if not 1 <= setting.moment <= len(moments):
+        raise ValueError(f"moment: wanted one of 1 to {len(moments)}, got {setting.moment}")
+    return Reading(setting, moments, SCENES[setting.scene].__doc__.rstrip("."))
+
+
+class Chart:
+    """Three bars for each of three moments; the moment that is looked at is framed."""
+
+    MOMENTS = 3
+
+    def __init__(self):
+        with rc_context(plots.STYLE):
+            self.figure = Figure((5.4, 3.4), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+            ax = self.figure.add_axes((0.155, 0.15, 0.825, 0.69))
+            ax.set_xlim(-0.5, self.MOMENTS - 0.5)
+            ax.set_ylim(-1.15, 1.15)
+            ax.set_xticks(range(self.MOMENTS), [""] * self.MOMENTS)
+            ax.set_yticks((-1, -0.5, 0, 0.5, 1), [""] * 5)
+            ax.grid(axis="x", visible=False)
+            ax.tick_params(length=0)
+            ax.axhline(0, color=plots.SOFT, linewidth=1)
+            left = {"ha": "right", "va": "center", "fontsize": 9}
+            self.ticks = [(place, ax.text(-0.54, place, "", **left)) for place in (-1, -0.5, 0, 0.5, 1)]
+            below = {"ha": "center", "va": "top", "fontsize": 8.5}
+            self.names = [ax.text(place, -1.2, "", **below) for place in range(self.MOMENTS)]
+            self.frame = ax.axvspan(-0.5, 0.5, facecolor="none", edgecolor=plots.INK, linewidth=1.4)
+            self.bars = {
+                key: ax.bar([m + 0.26 * (n - 1) for m in range(self.MOMENTS)], 0, 0.24, color=colour, label=label)
+                for n, (key, (label, colour)) in enumerate(LOOKS.items())
+            }
+            self.figure.legend(
+                loc="upper center", ncols=3, frameon=False, fontsize=8.5, columnspacing=1, handlelength=1
+            )
+
+    @property
+    def moving(self):
+        """The artists that a reading changes, in drawing order."""
+        bars = [bar for container in self.bars.values() for bar in container]
+        return [*bars, self.frame, *self.names, *(text for _, text in self.ticks)]
+
+    def set(self, now: Reading) -> None:
+        """Move the artists to a reading."""
+        shown = {key: [now.shown(row, key) for row in now.moments] for key in LOOKS}
+        most = STEP * ceil(max(1, *(abs(n) for values in shown.values() for n in values)) / STEP)
+        for key, values in shown.items():
+            for bar, value in zip(self.bars[key], values, strict=True):
+                bar.set_height(value / most)
+        for text, row in zip(self.names, now.moments, strict=True):
+            text.set_text(_two_lines(row["moment"]))
+        for place, text in self.ticks:
+            text.set_text(_short(place * most))
+        self.frame.set_x(now.setting.moment - 1.5)
+
+
+def _two_lines(words: str) -> str:
+    """Broken at the space nearest to the middle, where that helps."""
+    if len(words) < 20:
+        return words
+    spaces = [place for place, letter in enumerate(words) if letter == " "]
+    middle = min(spaces, key=lambda place: abs(place - len(words) / 2))
+    return f"{words[:middle]}\n{words[middle + 1 :]}"
+
+
+def _short(n_bytes: float) -> str:
+    """Bytes in few characters, with their sign: "-256 MiB"."""
+    return f"{n_bytes / MIB:,.0f} MiB".replace("-0 ", "0 ")
+
+
+def describe(now: Reading) -> str:
+    """The picture in words."""
+    said = [
+        f"{row['moment']}: " + ", ".join(f"{label} {_short(now.shown(row, key))}" for key, (label, _) in LOOKS.items())
+        for row in now.moments
+    ]
+    return f"{now.setting.scene}. {'; '.join(said)}."
+
+
+def static_figure(sources: dict[str, dict]) -> Picture:
+    """The explorer's picture at its first setting, for a page that cannot run it."""
+    name, data = next(iter(sources.items()))
+    chart, now = Chart(), reading(data, Setting(name))
+    chart.set(now)
+    return Picture(chart.figure, describe(now))
+
+
+def explore(sources: dict[str, dict]) -> "Explorer":
+    """The explorer as a widget over measurements by name: each a dict whose "memory" holds the rows of a walk."""
+    return Explorer(sources)
+
+
+class Explorer(controls.Explorer):
+    """Lists of machines and scenes, and a slider over the moments of one."""
+
+    def __init__(self, sources: dict[str, dict]):
+        self.sources, start = sources, Setting(next(iter(sources)))
+        self.source = dropdown("measured", list(sources), start.source, "kv-memory-source")
+        self.scene = dropdown("scene", list(SCENES), start.scene, "kv-scene")
+        self.moment = choice("moment", range(1, Chart.MOMENTS + 1), start.moment, "kv-moment")
+        super().__init__((self.source, self.scene, self.moment), Chart())
+
+    def setting(self) -> Setting:
+        """What the controls say."""
+        return Setting(self.source.value, self.scene.value, self.moment.value)
+
+    def read(self, setting: Setting) -> Reading:
+        """The scene as it was measured there."""
+        return reading(self.sources[setting.source], setting)
+
+    def tell(self, setting: Setting, now: Reading) -> str:
+        """The reading as HTML."""
+        rows = [
+            ("living tensors", f"<span>{_short(now.now['tensors'])}</span>"),
+            ("taken by this process", f"<span>{_short(now.now['process'])}</span>"),
+            ("free for anybody", f"<span>{_short(now.now['machine_free'])}</span>"),
+        ]
+        return verdict(now.verdict) + facts(rows)
+
+    def describe(self, now: Reading) -> str:
+        """The picture in words."""
+        return describe(now)
