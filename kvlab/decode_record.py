@@ -19,6 +19,7 @@ from kvlab.timing import Background, synchronize, take_turns
 from kvlab.trials import time_call
 
 PROMPT, NEW_TOKENS = 256, 32
+SETTLE = 1.2  # seconds before free memory is read: Linux counts it about once a second
 
 
 def measure(plan: machine.Plan, device="cpu", trials: int = 15, budget_seconds: float = 180) -> dict:
@@ -37,7 +38,7 @@ def measure(plan: machine.Plan, device="cpu", trials: int = 15, budget_seconds: 
         "points": decoding.kept(decoding.sweep(points, row, plan.cache_bytes, budget_seconds)),
         "prefill": decoding.prefill_seconds(decoder, (128, 256, 512, 1024)),
         "answers": answers(decoder),
-        "memory": memory.walk(device, 256 * MIB, settle=1.2),
+        "memory": memory.walk(device, 256 * MIB, settle=SETTLE),
     }
 
 

@@ -15,6 +15,7 @@ from kvlab import plots, rates
 from kvlab.explorers import controls
 from kvlab.explorers.controls import ask, choice, dropdown, facts, library_instead, verdict
 from kvlab.pictures import CSS_DPI, Picture
+from kvlab.series import Series, series
 
 STEPS = 4  # intervals of an axis
 ROUND = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10)  # ends of an axis that four intervals divide into short numbers
@@ -32,27 +33,23 @@ class Setting:
 
 @dataclass(frozen=True)
 class Reading:
-    """One series: times in seconds, rates in bytes per second."""
+    """One series of measured steps, and the point of it that is looked at."""
 
     setting: Setting
-    trials: dict[int, list[float]]  # by context; none where a point was not measured
-    missing: dict[int, str]  # by context: why there is no time
-    bounds: dict[int, float]  # by context: all its bytes at the rate of a copy
-    line: tuple[float, float] | None  # seconds per token of context, and at context 0
-    row_rate: float | None  # of the cache's rows, as the slope implies
-    copy_rate: float
+    series: Series
     longest: float  # seconds: the end of the time axis, the same for every way
     computed_by: str  # a sentence for the caption
 
     @property
     def verdict(self) -> str:
         """The chosen point in one sentence without its full stop."""
-        context = self.setting.context
-        if context in self.missing:
-            return f"{context:,} tokens: {self.missing[context]}, so there is no time to show"
-        taken = median(self.trials[context])
+        context, series = self.setting.context, self.series
+        if context in series.missing:
+            return f"{context:,} tokens: {series.missing[context]}, so there is no time to show"
+        taken = median(series.trials[context])
+        times = taken / series.bounds[context]
         return (
-            f"{context:,} tokens: {plots.duration(taken)} a step, {taken / self.bounds[context]:.2f} times the bound; "
+            f"{context:,} tokens: {plots.duration(taken)} a step, {times:.2f} times the bound; "
             f"{self.setting.batch / taken:,.0f} tokens per second in all"
         )
 
@@ -62,55 +59,34 @@ def reading(data: dict, setting: Setting, fit_line=None, step_bytes=None) -> Rea
 
     Line and bytes are the learner's where these are right, else the library's. ValueError for a point not tried.
     """
-    rows = [row for row in data["points"] if (row["way"], row["batch"]) == (setting.way, setting.batch)]
-    tried = {row["context"]: row for row in rows}
-    if setting.context not in tried:
+    problems = []
+    bytes_of_a_step = _own("step_bytes", step_bytes, rates.step_bytes, problems)
+    line_through = _own("fit_line", fit_line, rates.fit_line, problems)
+    found = series(data, setting.way, bytes_of_a_step, line_through).get(setting.batch)
+    if not found or setting.context not in found.bounds:
         raise ValueError(f"{setting.way}, {setting.batch} requests, {setting.context:,} tokens: not tried in this run")
-    trials = {context: row["seconds"] for context, row in tried.items() if "seconds" in row}
-    limits, problems = data["limits"], []
-    rate = limits["copied_bytes"] / median(limits["copy_seconds"])
-    about = data["about"]
-    bits = about["bits"]
-
-    def read_bytes(context):
-        sizes = about["card"], about["num_params"], setting.batch, context, bits, bits
-        return _own("step_bytes", step_bytes, rates.step_bytes, sizes, problems)
-
-    bytes_at = {context: read_bytes(context) for context in tried}
-    line = row_rate = None
-    if len(trials) > 1:
-        contexts, medians = list(trials), [median(times) for times in trials.values()]
-        line = _own("fit_line", fit_line, rates.fit_line, (contexts, medians), problems)
-        near, far = (bytes_at[end][1] for end in (min(trials), max(trials)))
-        per_token = (far - near) / (max(trials) - min(trials))
-        row_rate = per_token / line[0] if line[0] > 0 else None
     everyone = [max(row["seconds"]) for row in data["points"] if row["batch"] == setting.batch and "seconds" in row]
-    return Reading(
-        setting,
-        trials,
-        {context: row["outcome"] for context, row in tried.items() if "seconds" not in row},
-        {context: sum(both) / rate for context, both in bytes_at.items()},
-        line,
-        row_rate,
-        rate,
-        max(everyone, default=1.0),
-        problems[0] if problems else "line and bytes computed by your fit_line and step_bytes",
-    )
+    caption = problems[0] if problems else "line and bytes computed by your fit_line and step_bytes"
+    return Reading(setting, found, max(everyone, default=1.0), caption)
 
 
-def _own(name, mine, library, arguments, problems):
-    """The library's value; what is wrong with the learner's, if anything, goes into `problems`."""
-    right = library(*arguments)
-    value, problem = ask(name, mine, *arguments)
-    if not problem and not _same(value, right):
-        problem = library_instead(f"your {name} gives {value!r:.60} here")
-    problems += [problem] * bool(problem)
-    return right
+def _own(name, mine, library, problems):
+    """`library`, watched: whatever the learner's function does differently on the same arguments joins `problems`."""
+
+    def both(*arguments):
+        right = library(*arguments)
+        value, problem = ask(name, mine, *arguments)
+        if not problem and not _same(value, right):
+            problem = library_instead(f"your {name} gives {value!r:.60} here")
+        problems.extend([problem] if problem else [])
+        return right
+
+    return both
 
 
 def _same(value, right) -> bool:
     try:
-        return len(value) == len(right) and all(map(lambda a, b: isclose(a, b, rel_tol=1e-6), value, right))
+        return len(value) == len(right) and all(isclose(a, b, rel_tol=1e-6) for a, b in zip(value, right, strict=True))
     except (TypeError, ValueError):
         return False
 
@@ -157,27 +133,27 @@ class Chart:
 
     def set(self, now: Reading) -> None:
         """Move the artists to a reading."""
-        most, longest = max(now.bounds), axis_end(now.longest)
+        found, longest = now.series, axis_end(now.longest)
+        most = max(found.bounds)
         for step, (tokens, time) in enumerate(zip(self.tokens, self.times, strict=True)):
             tokens.set_text(f"{most * step / STEPS:,.0f}")
             time.set_text(plots.duration(longest * step / STEPS))
-        pairs = [(context, each) for context, times in now.trials.items() for each in times]
+        pairs = [(context, each) for context, times in found.trials.items() for each in times]
         self.trials.set_data([context / most for context, _ in pairs], [each / longest for _, each in pairs])
-        middles = [median(times) / longest for times in now.trials.values()]
-        self.medians.set_data([context / most for context in now.trials], middles)
-        bounds = sorted(now.bounds.items())
-        self.bound.set_data([context / most for context, _ in bounds], [bound / longest for _, bound in bounds])
-        ends = (0, 1) if now.line else ()
-        self.fit.set_data(ends, [(now.line[1] + now.line[0] * end * most) / longest for end in ends])
-        self.missing.set_data([context / most for context in now.missing], [0] * len(now.missing))
+        middles = [median(times) / longest for times in found.trials.values()]
+        self.medians.set_data([context / most for context in found.trials], middles)
+        self.bound.set_data([c / most for c in found.bounds], [bound / longest for bound in found.bounds.values()])
+        ends = (0, 1) if found.line else ()
+        self.fit.set_data(ends, [(found.line[1] + found.line[0] * end * most) / longest for end in ends])
+        self.missing.set_data([context / most for context in found.missing], [0] * len(found.missing))
         self.chosen.set_xdata([now.setting.context / most] * 2)
 
 
 def describe(now: Reading) -> str:
     """The picture in words."""
-    setting = now.setting
-    medians = ", ".join(f"{plots.duration(median(t))} at {context:,}" for context, t in now.trials.items())
-    bounds = ", ".join(f"{plots.duration(bound)} at {context:,}" for context, bound in sorted(now.bounds.items()))
+    setting, found = now.setting, now.series
+    medians = ", ".join(f"{plots.duration(median(t))} at {context:,}" for context, t in found.trials.items())
+    bounds = ", ".join(f"{plots.duration(bound)} at {context:,}" for context, bound in found.bounds.items())
     series = f"{setting.way}, requests in a step: {setting.batch}"
     return f"{now.verdict[:1].upper()}{now.verdict[1:]}. {series}: median {medians or 'none'} tokens; bound {bounds}."
 
@@ -231,12 +207,13 @@ class Explorer(controls.Explorer):
 
     def tell(self, setting: Setting, now: Reading) -> str:
         """The reading as HTML."""
-        rows = [("a copy here moves", f"<span>{plots.rate_label(now.copy_rate)}</span>")]
-        if now.line and now.row_rate:
-            share = f"<span>{now.row_rate / now.copy_rate:.2f} of a copy</span>"
+        found = now.series
+        rows = [("a copy there moves", f"<span>{plots.rate_label(found.copy_rate)}</span>")]
+        if found.row_rate:
+            share = f"<span>{found.row_rate / found.copy_rate:.2f} of a copy</span>"
             rows += [
-                ("a token of context costs", f"<span>{plots.duration(now.line[0])}</span>"),
-                ("so its rows come at", f"<span>{plots.rate_label(now.row_rate)}</span> {share}"),
+                ("a token of context", f"<span>{plots.duration(found.line[0])}</span>"),
+                ("its rows come at", f"<span>{plots.rate_label(found.row_rate)}</span> {share}"),
             ]
         about = self.data[setting.source]["about"]
         rows.append(("where", f"<span>{about['device_name']}</span> <span>{about['dtype']}</span>"))
