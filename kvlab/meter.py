@@ -12,6 +12,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from kvlab.moves import copies_made as copies_made
+
 
 class Metered(NamedTuple):
     """What a call returned, and the bytes of the storages that it made."""

@@ -4,6 +4,9 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
+from kvlab.trials import summarise as summarise
+from kvlab.trials import time_call as time_call
+
 
 def take_turns(calls: dict[str, Callable[[], object]], trials: int) -> dict[str, list[float]]:
     """Seconds of each of `trials` calls of every function, after one call of each that is not counted.
