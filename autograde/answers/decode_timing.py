@@ -1303,7 +1303,7 @@ ANSWERS = (
             one_interval=_one_interval(each_waits=False),
             mean_repeated=_one_interval(each_waits=True),
             cumulative=_cumulative,
-            nanoseconds=_timed(result=lambda start, end: end - start),
+            nanoseconds=_timed(result=lambda start, end: float(end - start)),
             milliseconds=_timed(result=lambda start, end: (end - start) / 1e6),
             seconds_too_early=_timed(result=lambda start, end: end / 1e9 - start / 1e9),
             called_before_refusing=_timed(refuse=lambda warmup, trials: None),

@@ -126,7 +126,6 @@ def _summarise(rng: Random) -> list[Case]:
         case("an even number of trials", times(7)),
         case("eleven trials: each percentile is a trial", times(10)),
         case("many trials", times(rng.randrange(22, 29))),
-        case("two trials", times(1)),
         case("one trial", times(0)),
         case("trials that are equal", [repeated[1], *repeated, repeated[1], repeated[0]]),
         case("a trial too short for the clock", [*times(3), 0.0]),
@@ -198,7 +197,6 @@ def _effective_bandwidth(rng: Random) -> list[Case]:
         case("less than no second", num_bytes, -round(rng.uniform(0.002, 0.9), 6)),
         case("seconds that are no number", num_bytes, nan),
         case("infinitely many seconds", num_bytes, inf),
-        case("fewer than infinitely many", num_bytes, -inf),
     ]
 
 
@@ -217,12 +215,10 @@ def _plausible(rng: Random) -> list[Case]:
 
     return [
         case("far below and far above the ceiling", [below(), below(), rng.uniform(2, 9), rng.uniform(9, 99)]),
-        case("just above the ceiling", [below(), 1.0, 1.05, 1.09, rng.uniform(1.2, 1.4)]),
-        case("just above what the slack allows", [0.95, 1.0, 1.098, 1.102, 1.11, 1.099]),
+        case("near what the slack allows", [0.95, 1.05, 1.098, 1.102, 1.3, 1.099]),
         case("no slack", [0.95, below(), 1.0, 1.001, 1.05, 1.15], slack=0.0),
         case("a small slack", [0.99, 1.02, 1.05, 1.0625, 1.07, 1.095], slack=0.0625),
-        case("a slack of a half", [1.05, 1.3, 1.5, 1.51, 1.9, below()], slack=0.5),
-        case("a slack larger than the ceiling", [1.5, 3.9, 4.0, 4.1, below(), 9.0], slack=3.0),
+        case("a slack of a half", [1.003, 1.3, 1.5, 1.51, 1.9, below()], slack=0.5),
         case("a slow link", [below(), 1.01, 1.2, 1.249, 1.3, 1.25], ceiling=float(rng.randrange(2, 9)), slack=0.25),
         case("no byte, or fewer", [below(), below(), 0.0, -below(), -1.0, -7.5], slack=0.25),
         case("bandwidths that are no number, and infinite ones", [below(), nan, inf, -inf, 1.2], slack=0.25),
@@ -258,14 +254,14 @@ def _fit_line(rng: Random) -> list[Case]:
                 return drawn
 
     several = shuffled(6)
+    inner = sorted(several)[2:4]
     return [
-        case("two contexts", sorted(rng.sample(range(128, 4000), 2)), noise=0),
-        case("points on a line", sorted(shuffled(5)), noise=0),
+        case("points on a line", sorted(shuffled(4)), noise=0),
         case("points around a line", sorted(shuffled(6))),
         case("contexts in no order", shuffled(7)),
         case("long contexts, far from none", shuffled(6, 100_000, 131_072), noise=0.01),
         case("a context of no token", [*shuffled(4), 0]),
-        case("contexts measured more than once", [several[2], *several, several[2], several[4]]),
+        case("contexts measured more than once", [inner[0], *several, *inner]),
         case("one context", [several[0]]),
         case("one context, measured three times", [several[1]] * 3),
         case("no context", []),
