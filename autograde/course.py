@@ -145,6 +145,22 @@ LESSONS = (
             "can_promise": 2,
         },
     ),
+    Lesson(
+        slug="11_decode_timing",
+        title="Timing a real decode",
+        promise="Time decode steps on a device that works on its own, and tell a measurement from an impossible one.",
+        minutes=50,
+        needs=("05_grouped_query_cache",),
+        exercises={
+            "time_call": 4,
+            "summarise": 2,
+            "step_bytes": 2,
+            "effective_bandwidth": 1,
+            "plausible": 2,
+            "fit_line": 3,
+            "copies_made": 3,
+        },
+    ),
 )
 
 

@@ -129,8 +129,10 @@ def same(yours: object, expected: object, tolerance: float = 0.0) -> bool:
 
 
 def _same_floats(yours: int | float, expected: float, tolerance: float) -> bool:
+    if yours == expected:  # most often, and in a tenth of the time
+        return True
     if math.isnan(expected) or math.isinf(expected) or not math.isfinite(yours if type(yours) is float else 0.0):
-        return yours == expected or (yours != yours and expected != expected)
+        return yours != yours and expected != expected
     # Fractions, so that an integer beyond the range of float is compared rather than overflowing.
     difference = abs(Fraction(yours) - Fraction(expected))
     return difference <= Fraction(tolerance) * max(Fraction(1), abs(Fraction(expected)))

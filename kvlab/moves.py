@@ -1,7 +1,7 @@
 """How often a growing cache was copied, read off the places where its storage lay.
 
 A file of its own, and not part of the meter: grading takes away what stands in a file with answers, and another
-lesson needs the meter. Everybody else finds it in `kvlab.meter`.
+lesson needs the meter.
 """
 
 from collections.abc import Iterable
