@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from autograde.check import answer_of
 from autograde.course import lesson
 from autograde.judge import accepted, trace
-from kvlab import meter, rates, timing
+from kvlab import moves, rates, trials
 
 CARD = {"num_hidden_layers": 5, "num_attention_heads": 12, "num_key_value_heads": 4, "head_dim": 7, "hidden_size": 99}
-LIBRARY = {"time_call": timing, "summarise": timing, "copies_made": meter}
+LIBRARY = {"time_call": trials, "summarise": trials, "copies_made": moves}
 small = st.integers(1, 9)
 positive = st.floats(1e-9, 1e15)
 no_quantity = [0, -1.5, math.nan, math.inf, -math.inf]
