@@ -10,6 +10,7 @@ import pytest
 
 from autograde.check import answer_of, examine
 from autograde.exercises.decode_timing import Device
+from autograde.values import Raised
 from tests.variants import pair_of_tests
 
 
@@ -166,6 +167,14 @@ def refuses_at_the_end(fn, warmup, trials, synchronize, clock):
     synchronize()
     refuse(warmup, trials)
     return keeps_all(fn, 0, trials, synchronize, clock)
+
+
+def call_first_and_refuse_what_fails(fn, warmup, trials, synchronize, clock):
+    try:
+        synchronize()
+        return keeps_all(fn, 0, warmup + trials, synchronize, clock)[warmup:]
+    except Exception:
+        raise ValueError from None
 
 
 def one_call_too_many(fn, warmup, trials, synchronize, clock):
@@ -396,6 +405,7 @@ VARIANTS = [
     ("time_call", right_but(lambda times: [1e3 * each for each in times]), "milliseconds"),
     ("time_call", float_clock, "seconds_too_early"),
     ("time_call", refuses_at_the_end, "called_before_refusing"),
+    ("time_call", call_first_and_refuse_what_fails, "called_before_refusing"),
     ("summarise", lambda trials: numpy_summary(checked(trials), median=np.mean(trials)), "mean"),
     ("summarise", in_order_of_measurement, "not_sorted"),
     ("summarise", lambda trials: numpy_summary(checked(trials), median=statistics.median_high(trials)), "upper_middle"),
@@ -459,14 +469,22 @@ UNRELATED = [
 
 @pytest.mark.parametrize("seed", range(20))
 def test_plausibility_cannot_be_known_from_the_order_of_the_questions(seed):
-    """Whoever learned the answers of another seed by heart is wrong."""
-    learned = answer_of("plausible")
-    answers = iter([each for case in learned.exercise.cases(Random(seed + 1)) for each in flat(learned.expected(case))])
-    assert not examine(learned, 1, lambda *arguments: next(answers), seed).right
+    """Whoever learned the answers of another seed by heart is wrong, and whoever learned this one's is right."""
+    answer = answer_of("plausible")
+    for learned, right in ((seed, True), (seed + 1, False)):
+        heart = iter([each for case in answer.exercise.cases(Random(learned)) for each in one_by_one(answer, case)])
+        assert examine(answer, 1, lambda *arguments, heart=heart: recite(next(heart)), seed).right == right
 
 
-def flat(answers):
-    return answers if isinstance(answers, list) else []
+def one_by_one(answer, case):
+    expected = answer.expected(case)
+    return expected if isinstance(expected, list) else [expected]
+
+
+def recite(learned):
+    if isinstance(learned, Raised):
+        raise ValueError
+    return learned
 
 
 def test_the_device_overlaps_host_and_device_and_holds_few_calls():

@@ -405,7 +405,7 @@ def _through_middle(slope_of):
 
 
 def _mean_ratio(pairs):
-    return math.fsum(s / c if c else math.inf for c, s in pairs) / len(pairs)
+    return math.fsum(s / c for c, s in pairs) / len(pairs)
 
 
 def _mean_of_slopes(pairs):

@@ -83,7 +83,6 @@ def _time_call(rng: Random) -> list[Case]:
         case("several trials, and a warm-up that is still pending when it is over", 3, 4),
         case("no warm-up wanted", 0, 4),
         case("no warm-up wanted, and work pending from before", 0, 3, pending_ns=long),
-        case("a warm-up, and work pending from before", 2, 3, pending_ns=long),
         case("trials that differ strongly", 1, 5, uneven),
         case("a clock that counts from 1970", 1, 3, clock_ns=17 * 10**17 + rng.randrange(10**15)),
         case("no trial wanted", 2, 0),
@@ -93,16 +92,26 @@ def _time_call(rng: Random) -> list[Case]:
 
 
 def _run_time_call(candidate: object, case: Case) -> object:
-    """Where the numbers are to be refused there is no device, and whatever is called says so."""
     device, warmup, trials = case.inputs.values()
     if warmup < 0 or trials < 1:
-        return plain(candidate(_untouched, warmup, trials, _untouched, _untouched))
+        return _refused(candidate, warmup, trials)
     made = Device(**device)
     return plain(candidate(made.fn, warmup, trials, made.synchronize, made.clock))
 
 
-def _untouched() -> None:
-    raise RuntimeError("something was called, although warmup and trials were to be refused first")
+def _refused(candidate: object, warmup: int, trials: int) -> object:
+    """There is no device where the numbers are to be refused, and who calls it anyway is told, caught error or not."""
+    called = []
+
+    def device() -> None:
+        called.append(True)
+        raise RuntimeError
+
+    try:
+        return plain(candidate(device, warmup, trials, device, device))
+    finally:
+        if called:
+            raise RuntimeError("something was called, although warmup and trials were to be refused first")
 
 
 # --- summarise -------------------------------------------------------------------------------------------------
@@ -125,10 +134,9 @@ def _summarise(rng: Random) -> list[Case]:
         case("trials in order", sorted(times(6))),
         case("an even number of trials", times(7)),
         case("eleven trials: each percentile is a trial", times(10)),
-        case("many trials", times(rng.randrange(22, 29))),
+        case("many trials", times(rng.randrange(12, 18))),
         case("one trial", times(0)),
-        case("trials that are equal", [repeated[1], *repeated, repeated[1], repeated[0]]),
-        case("a trial too short for the clock", [*times(3), 0.0]),
+        case("equal trials, and one too short for the clock", [repeated[1], *repeated, repeated[1], 0.0]),
         case("no trial", []),
         case("a trial that is no number", [times(0)[0], nan]),
         case("an infinite trial", [*times(2), inf]),
@@ -188,7 +196,6 @@ def _effective_bandwidth(rng: Random) -> list[Case]:
 
     num_bytes = rng.randrange(10**9, 10**10)
     return [
-        case("one second", num_bytes, 1.0),
         case("a few milliseconds", rng.randrange(10**9, 10**10), round(rng.uniform(0.002, 0.009), 6)),
         case("more than a second", rng.randrange(10**9, 10**10), round(rng.uniform(2, 9), 6)),
         case("a few bytes", rng.randrange(3, 99), round(rng.uniform(0.2, 0.9), 6)),
@@ -260,11 +267,9 @@ def _fit_line(rng: Random) -> list[Case]:
         case("points around a line", sorted(shuffled(6))),
         case("contexts in no order", shuffled(7)),
         case("long contexts, far from none", shuffled(6, 100_000, 131_072), noise=0.01),
-        case("a context of no token", [*shuffled(4), 0]),
         case("contexts measured more than once", [inner[0], *several, *inner]),
         case("one context", [several[0]]),
         case("one context, measured three times", [several[1]] * 3),
-        case("no context", []),
         Case("more contexts than seconds", {"contexts": several, "seconds": case("", several[:5]).inputs["seconds"]}),
         Case("more seconds than contexts", {"contexts": several[:4], "seconds": case("", several).inputs["seconds"]}),
     ]
