@@ -847,8 +847,9 @@ def trial_times(true, measured) -> Picture:
     ax.set_yscale("log")
     ax.margins(y=0.25)
     ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.yaxis.set_major_formatter(FuncFormatter(duration))
-    ax.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    ax.yaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("trial")
     ax.set_ylabel("time (log scale)")
     fig.legend(loc="outside lower center", ncols=2, frameon=False)
@@ -931,7 +932,7 @@ def step_times(rows, bounds, lines, label) -> Picture:
     ax.set_xlabel("context: tokens of each request")
     ax.set_ylabel("time of one decode step")
     fig.legend(loc="outside upper center", ncols=len(batches) + 2, frameon=False)
-    fig.supxlabel(f"{label} · small marks: trials, large ones: medians", fontsize=8.5, color=SOFT)
+    fig.supxlabel(f"{label}\nsmall marks: trials; large ones: medians", fontsize=8.5, color=SOFT)
     return Picture(fig, f"Time of a decode step, medians. {'; '.join(said)}. {label}.")
 
 

@@ -3,15 +3,17 @@
 import json
 import subprocess
 import sys
+from statistics import median
 
 import pytest
 import torch
 import typer
 from typer.testing import CliRunner
 
-from kvlab import decode_record, decoding, machine, recorded
+from kvlab import decode_record, decoding, evidence, machine, memory, rates, recorded
 from kvlab.decoder import Shape
 from kvlab.explorers import decode_timing, out_of_memory
+from kvlab.series import series
 from kvlab.timing import one_thread
 
 TINY = machine.Plan(Shape(2, 4, 2, 8, 32, 48, 40), torch.float32, (8, 16), (1, 2), 2**16, "a plan for tests")
@@ -80,3 +82,48 @@ def test_what_cannot_be_written_is_refused_before_anything_is_measured(tmp_path,
 def test_the_clock_is_the_command():
     done = subprocess.run([sys.executable, "-m", "kvlab.timing", "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "--record" in done.stdout and "--device" in done.stdout
+
+
+# --- what the repository carries -------------------------------------------------------------------------------
+
+CARRIED = recorded.read("decode_timing_cpu")
+
+
+def found(way, batch):
+    return series(CARRIED, way, rates.step_bytes, rates.fit_line)[batch]
+
+
+def rate(batch):
+    return found("preallocated", batch).row_rate / found("preallocated", batch).copy_rate
+
+
+def at_zero(batch):
+    return found("preallocated", batch).line[1]
+
+
+def over_the_bound(each):
+    context = max(each.trials)
+    return median(each.trials[context]) / each.bounds[context]
+
+
+@pytest.mark.parametrize(
+    ("id", "value"),
+    [
+        ("E-11-07", rate(1)),
+        ("E-11-08", rate(4)),
+        ("E-11-09", at_zero(4) / at_zero(1)),
+        ("E-11-10", over_the_bound(found("concatenated", 4))),
+    ],
+)
+def test_a_measured_number_is_the_recorded_one_rounded(id, value):
+    entry = evidence.ledger()[id]
+    digits = len(entry.value.partition(".")[2])
+    assert entry.kind == "measured" and float(entry.number) == round(value, digits)
+
+
+def test_a_recording_that_the_repository_carries_is_whole():
+    about = CARRIED["about"]
+    assert about["trials"] >= 15 and about["threads"] == 1 and about["attention_kernels"]
+    assert {row["outcome"] for row in CARRIED["points"]} == {"measured"}
+    assert all(len(row["seconds"]) == about["trials"] for row in CARRIED["points"])
+    assert {row["scene"] for row in CARRIED["memory"]} == set(memory.SCENES) - {"graph capture"}

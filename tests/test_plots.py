@@ -22,6 +22,12 @@ NAN = float("nan")
 RECORDED = recorded.read("grouped_query_cache")
 ROUNDING = [[0.0, 4.4e-16], [1e-18, 0.0]]
 LOGITS = [[-2.877, -0.185, -4.385], [-10.5, 3.25, 1.0], [0.0, 0.5, 12.125]]
+STEPS = [
+    {"context": context, "batch": batch, "seconds": [0.01 + 1e-6 * context * batch + jitter for jitter in (0, 0.001)]}
+    for batch in (1, 4)
+    for context in (512, 16_384)
+]
+BOUNDS = {batch: [(context, 5e-3 + 6e-7 * context * batch) for context in (512, 16_384)] for batch in (1, 4)}
 PICTURES = {
     "cells": lambda: plots.cache_cells(2, 1, 3, 2, 4, counted=96),
     "cells of one": lambda: plots.cache_cells(1, 1, 1, 1, 1),
@@ -80,6 +86,16 @@ PICTURES = {
     "costs in elements": lambda: plots.costs(RECORDED["appending"], "elements", recorded.label(RECORDED["about"])),
     "costs in bytes": lambda: plots.costs(RECORDED["attending"], "peak_bytes", recorded.label(RECORDED["about"])),
     "costs, one size": lambda: plots.costs(RECORDED["attending"][:2], "peak_bytes", "live"),
+    "trials": lambda: plots.trial_times([0.012, 0.011, 0.0115], [1e-5, 0.011, 0.0115]),
+    "trials, a strange answer": lambda: plots.trial_times([1e-3] * 12, [NAN, -1.0, 0.0, 5e8]),
+    "a summary": lambda: plots.trial_summary([0.06, *[0.01] * 18], {"median": 0.01, "p10": 0.01, "p90": 0.03}),
+    "bandwidths": lambda: plots.bandwidth_bars([("without waiting", 7e13, False), ("waiting", 2e10, True)], 2.1e10),
+    "bandwidths, one": lambda: plots.bandwidth_bars([("a", 12.0, True)], 4e12),
+    "step times": lambda: plots.step_times(STEPS, BOUNDS, {1: (1e-6, 0.01), 4: (4e-6, 0.02)}, "live, somewhere"),
+    "step times, no line": lambda: plots.step_times(STEPS[:1], BOUNDS, {}, recorded.label(RECORDED["about"])),
+    "ways": lambda: plots.way_times([row | {"way": way} for row in STEPS[:2] for way in "abc"], "live, somewhere"),
+    "moves": lambda: plots.storage_moves({"a": [(1, 4), (2, 8), (1, 12)], "b": [(1, 4)] * 3}, {"a": "2", "b": "0"}),
+    "moves, many": lambda: plots.storage_moves({"a name": [(n, n) for n in range(16)]}, {"a name": "15 copies, 1 B"}),
     "two readings": lambda: plots.two_readings([("Qwen3-32B", 128, 80), ("GPT-2 XL", 64, 64)], ("a", "b"), "elements"),
     "two readings, one": lambda: plots.two_readings([("a model of a long name", 1, 10**6)], ("a", "b"), "heads"),
     "layers": lambda: plots.layer_strips(
@@ -370,3 +386,40 @@ def test_every_layer_is_a_cell_in_the_colour_of_its_kind():
     wanted = (plots.BLUE, plots.ORANGE, plots.ORANGE, plots.PINK, plots.VERMILION)
     assert colours == [to_rgb(each) for each in wanted] and len(axes.lines) == 1
     assert picture.alt == "Layers by kind. A: 1 full, 2 window; B: 1 state, 1 elsewhere."
+
+
+def test_what_was_measured_stands_beside_what_a_device_took():
+    picture = plots.trial_times([0.012, 0.011], [1e-5, 0.011, 5.0])
+    assert picture.alt.endswith(
+        "trial 1: 12 ms, measured 10 µs; trial 2: 11 ms, measured 11 ms; trial 3: nothing, measured 5 s."
+    )
+
+
+def test_a_bandwidth_that_cannot_be_says_so_in_words_colour_and_hatch():
+    picture = plots.bandwidth_bars([("a", 7e13, False), ("b", 2e10, True)], 2.1e10)
+    (axes,) = picture.figure.axes
+    assert [bar.get_hatch() or "" for bar in axes.patches] == ["///", ""]
+    assert picture.alt == "Beside the 21 GB/s of a copy: a 70 TB/s, not plausible; b 20 GB/s, plausible."
+
+
+def test_step_times_draw_every_trial_and_a_line_and_a_bound_for_each_batch():
+    picture = plots.step_times(STEPS, BOUNDS, {1: (1e-6, 0.01)}, "here")
+    (axes,) = picture.figure.axes
+    dotted = [line for line in axes.lines if line.get_linestyle() == ":" and len(line.get_xdata())]
+    fitted = [line for line in axes.lines if line.get_linestyle() == "-" and len(line.get_xdata())]
+    assert len(dotted) == 2 and [list(line.get_ydata()) for line in fitted] == [[0.01, pytest.approx(0.026384)]]
+    trials = [line for line in axes.lines if line.get_markersize() == 4]
+    assert sum(len(line.get_xdata()) for line in trials) == 8
+
+
+def test_ways_are_compared_with_the_second_one():
+    rows = [{"context": 8, "way": way, "seconds": [s]} for way, s in (("a", 0.3), ("b", 0.1), ("c", 0.05))]
+    alt = plots.way_times(rows, "here").alt
+    assert "8 tokens a 300 ms, 3.00×; 8 tokens b 100 ms, 1.00×; 8 tokens c 50 ms, 0.50×" in alt
+
+
+def test_a_move_is_a_cross_and_a_change_of_colour():
+    (axes,) = plots.storage_moves({"a": [(1, 4), (2, 8), (2, 12), (1, 16)] * 3}, {"a": "x"}).figure.axes
+    assert [text.get_text() for text in axes.texts[:5]] == ["", "×", "", "×", ""]
+    fills = [patch.get_facecolor() for patch in axes.patches[:5]]
+    assert fills[0] != fills[1] == fills[2] != fills[3] == fills[4]
