@@ -214,15 +214,13 @@ def _out_of_memory(error: Exception) -> bool:
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
 
 
-def kept(rows, show=lambda row, left: None, stopped=lambda: False) -> list[dict]:
-    """The rows of a sweep, `show`n as they come, until it ends, `stopped()` says so or somebody interrupts."""
+def kept(rows, show=lambda row, left: None) -> list[dict]:
+    """The rows of a sweep, `show`n as they come, until it ends or somebody interrupts."""
     have = []
     try:
         for row, left in rows:
             have.append(row)
             show(row, left)
-            if stopped():
-                break
     except KeyboardInterrupt:
         pass  # what was measured is kept: that is what this function is for
     return have

@@ -188,8 +188,47 @@ def paging():
     yield f"block pool: {rate:,.0f} calls per second of fork, append, truncate and free (wanted ≥ 100,000)"
 
 
+def decode_timing():
+    """Lesson 11: cached rows against a copy, three ways to keep a cache, the loop against `generate`, its explorer."""
+    from contextlib import nullcontext
+
+    from kvlab import decode_record, machine, rates, recorded
+    from kvlab.explorers.decode_timing import explore
+    from kvlab.series import series
+    from kvlab.timing import one_thread
+
+    device = machine.best_device()
+    plan = machine.plan(device)
+    with one_thread() if device.type == "cpu" else nullcontext():
+        data = decode_record.measure(plan, device, trials=9)
+    wanted = "wanted ≥ 0.6" if device.type == "cpu" else "wanted ≥ 0.75 beyond 1 GB of cache"
+    for batch, each in series(data, "preallocated", rates.step_bytes, rates.fit_line).items():
+        share = each.row_rate / each.copy_rate
+        yield f"cached rows, {batch} in a step: {share:.2f} of a copy ({each.copy_rate / 1e9:.1f} GB/s; {wanted})"
+    medians = {(r["way"], r["context"]): statistics.median(r["seconds"]) for r in data["points"] if r["batch"] == 1}
+    for context in plan.contexts:
+        ratios = [
+            f"{way} {seconds / medians['preallocated', context]:.2f}"
+            for (way, tokens), seconds in medians.items()
+            if tokens == context and way != "preallocated"
+        ]
+        yield f"a step at {context:,} tokens, as multiples of preallocated: {', '.join(ratios)} (medians of 9)"
+    ours, theirs = (statistics.median(row["seconds"]) for row in data["answers"])
+    yield f"transformers' generate / the loop: {theirs / ours:.2f} (medians of {len(data['answers'][0]['seconds'])})"
+
+    widget, seconds = explore(recorded.series("decode_timing"), data, rates.fit_line, rates.step_bytes), []
+    for event in range(EVENTS):
+        before, start = widget.picture.value, time.perf_counter()
+        widget.context.value = plan.contexts[event % 2]
+        seconds.append(time.perf_counter() - start)
+        if widget.picture.value == before:
+            raise RuntimeError("an event left the picture as it was")
+    ms = statistics.median(seconds) * 1e3
+    yield f"explorer of lesson 11, event to picture: {ms:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"
+
+
 GRADING = (bench_grading.grading, bench_grading.memory, bench_grading.mixed)
-MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, model_configs, paging, *GRADING)
+MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, model_configs, paging, decode_timing, *GRADING)
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--record"]:

@@ -1,6 +1,5 @@
 """Steps that can be timed again and again, and a sweep that keeps what it has when memory, time or patience ends."""
 
-from functools import partial
 from itertools import count
 
 import pytest
@@ -138,7 +137,7 @@ def test_a_point_that_would_end_too_late_is_not_begun():
     assert rows[-1]["outcome"] == "no time left" and len(tried) < len(POINTS)
 
 
-def test_a_sweep_that_is_stopped_or_interrupted_keeps_its_rows():
+def test_a_sweep_that_is_interrupted_keeps_its_rows():
     def interrupted():
         yield {"n": 1}, 5.0
         yield {"n": 2}, 1.0
@@ -147,8 +146,6 @@ def test_a_sweep_that_is_stopped_or_interrupted_keeps_its_rows():
     seen = []
     assert decoding.kept(interrupted(), lambda row, left: seen.append((row["n"], left))) == [{"n": 1}, {"n": 2}]
     assert seen == [(1, 5.0), (2, 1.0)]
-    rows = decoding.kept((({"n": n}, 0.0) for n in count()), stopped=partial(next, iter([False, False, True])))
-    assert rows == [{"n": 0}, {"n": 1}, {"n": 2}]
 
 
 # --- whole answers ---------------------------------------------------------------------------------------------
