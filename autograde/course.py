@@ -145,6 +145,22 @@ LESSONS = (
             "can_promise": 2,
         },
     ),
+    Lesson(
+        slug="10_admission",
+        title="Admission",
+        promise="Turn bytes into a number of requests, decide who runs in each step, and say what each user waits for.",
+        minutes=60,
+        needs=("02_byte_formula", "07_paging"),
+        exercises={
+            "kv_room": 2,
+            "max_requests": 1,
+            "per_rank_fit": 4,
+            "check_claim": 2,
+            "admit": 2,
+            "Scheduler": 6,
+            "latency_report": 2,
+        },
+    ),
 )
 
 
