@@ -122,7 +122,7 @@ class _TokenByToken:
         self.left, self.events = self.budget, []
         for state in ("running", "waiting"):
             for each in self.alive(state):
-                if each["last"] is not None and each["last"] + 1 == self.now:
+                if each["last"] is not None and each["last"] < self.now:
                     self.leave(each, "gone")
                     self.events.append(["expire", each["id"]])
         for each in self.alive("running"):

@@ -23,10 +23,10 @@ from kvlab.pictures import CSS_DPI, Picture
 from kvlab.sizes import whole
 
 REQUESTS, BLOCK, LIMIT, TYPICAL = 24, 8, 128, 12  # LIMIT: generated tokens at most; TYPICAL: without a tail
-LEAST_POOL, MOST_POOL, MOST_TAIL, MOST_DRAWS = 24, 96, 10, 40
+LEAST_POOL, MOST_POOL, MOST_TAIL, MOST_DRAWS = 24, 128, 10, 40
 LONGEST_PROMPT = 45
 LEAST_BUDGET, MOST_BUDGET = 16, 256
-SHOWN_STEPS, SHOWN_BLOCKS = 200, 120  # ends of the axes
+SHOWN_STEPS, SHOWN_BLOCKS = 200, 140  # ends of the axes
 RULES = {"prompt": "by the prompt", "average": "by the average", "worst": "by the worst case"}
 LOOKS = {
     "prompt": (plots.VERMILION, "--", "v"),
