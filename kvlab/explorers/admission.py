@@ -353,12 +353,9 @@ class Explorer(controls.Explorer):
         rows = []
         for name, promised in now.promises.items():
             end = "the promise holds" if promised.lie is None else f"a lie first in step {promised.lie}"
-            peak = f"<span>at most {int(promised.blocks.max())} blocks</span>"
-            steps = count(len(promised.blocks), "step")
-            rows.append(
-                (RULES[name], f"<span>{len(promised.at_once)} at once</span> {peak} {steps} <span>{end}</span>")
-            )
-        done = f"{count(len(now.played.blocks), 'step')} <span>never more than the pool</span>"
+            needs = f"<span>{len(promised.at_once)} at once, up to {int(promised.blocks.max())} blocks</span>"
+            rows.append((RULES[name], f"{needs} <span>{end}</span>"))
+        done = count(len(now.played.blocks), "step")
         rows.append(("the scheduler", f"{count(now.played.preempted, 'preemption')} {done}"))
         return verdict(now.verdict) + facts(rows)
 

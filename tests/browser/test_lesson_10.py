@@ -1,4 +1,4 @@
-"""Lesson 10 in JupyterLab: both explorers by keyboard, a lost block named, and right answers that drive the explorer."""
+"""Lesson 10 in JupyterLab: the explorers by keyboard, mistakes named, and right answers that drive the explorer."""
 
 import pytest
 from playwright.sync_api import expect
