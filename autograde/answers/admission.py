@@ -653,11 +653,6 @@ class _AdmissionFirst(_Books):
         self.serve()
 
 
-class _YoungestFirst(_Books):
-    def order(self):
-        return self.running[::-1]
-
-
 class _Static(_Books):
     """Nobody joins while others run."""
 
@@ -755,13 +750,6 @@ class _FirstChunkOnly(_Books):
         return _up(self.chunk(job), self.block) <= len(self.unused)
 
 
-class _PromptOnly(_Books):
-    """Of a request that comes back only the prompt is asked for."""
-
-    def fits(self, job):
-        return _up(job.prompt, self.block) <= len(self.unused)
-
-
 class _WorstCase(_Books):
     """Blocks for everything that may come must be free, although they are not kept."""
 
@@ -852,22 +840,6 @@ class _FinishLate(_Books):
             super().finish(job)
         self.serve()
         self.admit()
-
-
-class _BlocksBackLate(_Books):
-    """Finished in this step, but its blocks are free only in the next."""
-
-    held = ()
-
-    def phases(self):
-        self.unused += self.held
-        self.held = []
-        super().phases()
-
-    def finish(self, job):
-        self.running.remove(job)
-        self.held += job.table
-        self.events.append(["finish", job.id])
 
 
 class _FinishKeepsBlocks(_Books):
@@ -1543,16 +1515,6 @@ ANSWERS = (
                 ),
             ),
             Misconception(
-                "youngest_first",
-                _YoungestFirst,
-                "Do the youngest have their turn first?",
-                (
-                    "Who gets the last block when two want it?",
-                    "The oldest arrival comes first, in tokens and in blocks.",
-                    "Walk through the running in the order of arrival.",
-                ),
-            ),
-            Misconception(
                 "nobody_joins",
                 _Static,
                 "Does the next batch wait until everybody of the last one is done?",
@@ -1673,16 +1635,6 @@ ANSWERS = (
                 ),
             ),
             Misconception(
-                "prompt_only",
-                _PromptOnly,
-                "Do you ask for the prompt's blocks alone when a preempted request comes back?",
-                (
-                    "How many tokens does it have to write again?",
-                    "Prompt and generated tokens.",
-                    "Ask for blocks_needed(known, block).",
-                ),
-            ),
-            Misconception(
                 "worst_case_asked_for",
                 _WorstCase,
                 "Does your scheduler wait until the worst case fits?",
@@ -1800,16 +1752,6 @@ ANSWERS = (
                     "The last token is there. What is there to wait for?",
                     "It finishes in the step of its last token, and its blocks return in that step.",
                     "Ask right after the token.",
-                ),
-            ),
-            Misconception(
-                "blocks_back_one_step_late",
-                _BlocksBackLate,
-                "Do the blocks of a finished request come back one step later?",
-                (
-                    "Could the head of the queue use them in this step?",
-                    "Finished is finished: they are free before the queue is looked at.",
-                    "pool.free(…) together with the event.",
                 ),
             ),
             Misconception(
