@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import FixedLocator
 
@@ -238,12 +239,11 @@ class Chart:
         self.limits = ax.add_collection(PolyCollection([], **frame))
         self.answers = ax.add_collection(PolyCollection([], facecolors=plots.SKY, linewidths=0))
         self.prompts = ax.add_collection(PolyCollection([], facecolors=plots.SOFT, linewidths=0))
-        self.dots = {}
+        self.dots, self.columns = {}, {}
         for place, name in enumerate(RULES):
             colour, _, marker = LOOKS[name]
             (self.dots[name],) = ax.plot([], [], color=colour, marker=marker, markersize=4.5, linestyle="")
-            self.dots[name].set_label(RULES[name])
-            self.dots[name].place = most + 1.1 + 1.4 * place
+            self.columns[name] = most + 1.1 + 1.4 * place
         names = ["prompt", "answer", "limit"]
         looks = (
             {"facecolor": plots.SOFT},
@@ -262,19 +262,15 @@ class Chart:
         ax.tick_params(labelsize=8.5)
         ax.set_xlabel("step", fontsize=9, labelpad=1)
         ax.set_ylabel("blocks in use", fontsize=9)
-        self.area = ax.add_patch(Polygon([(0, 0)] * 3, facecolor="#cfe8dd", linewidth=0, label="the scheduler"))
-        self.pool = ax.axhline(LEAST_POOL, color=plots.INK, linewidth=1.6, label="the pool")
+        self.area = ax.add_patch(Polygon([(0, 0)] * 3, facecolor="#cfe8dd", linewidth=0))
+        self.pool = ax.axhline(LEAST_POOL, color=plots.INK, linewidth=1.6)
         self.lines, self.lies = {}, {}
-        for name, label in RULES.items():
-            colour, dash, marker = LOOKS[name]
-            (self.lines[name],) = ax.plot([], [], color=colour, linestyle=dash, linewidth=1.5, label=label)
+        for name, (colour, dash, marker) in LOOKS.items():
+            (self.lines[name],) = ax.plot([], [], color=colour, linestyle=dash, linewidth=1.5)
             look = {"color": colour, "marker": marker, "markersize": 8, "markeredgecolor": plots.INK, "linestyle": ""}
             (self.lies[name],) = ax.plot([], [], **look)
-        keys = [*self.lines.values(), self.area, self.pool]
-        for line, (_, _, marker) in zip(self.lines.values(), LOOKS.values(), strict=True):
-            line.set(marker=marker, markevery=[], markersize=4.5)
-        handles = [plots.Line2D([], [], color=c, linestyle=d, marker=m, markersize=4.5) for c, d, m in LOOKS.values()]
-        labels = [each.get_label() for each in keys]
+        handles = [Line2D([], [], color=c, linestyle=d, marker=m, markersize=4.5) for c, d, m in LOOKS.values()]
+        labels = [*RULES.values(), "the scheduler", "the pool"]
         look = {"frameon": False, "fontsize": 8, "columnspacing": 1.2, "handlelength": 2.2}
         self.figure.legend([*handles, self.area, self.pool], labels, loc="lower center", ncols=3, **look)
 
@@ -291,7 +287,7 @@ class Chart:
         self.limits.set_verts(_bars(blocks_needed(prompt + LIMIT - 1, BLOCK) for prompt, _ in now.queue))
         self.pool.set_ydata([now.setting.pool] * 2)
         for name, promised in now.promises.items():
-            self.dots[name].set_data([self.dots[name].place] * len(promised.at_once), promised.at_once)
+            self.dots[name].set_data([self.columns[name]] * len(promised.at_once), promised.at_once)
             self.lines[name].set_data(np.arange(1, len(promised.blocks) + 1), promised.blocks)
             lie = [] if promised.lie is None else [promised.lie]
             self.lies[name].set_data(lie, [promised.blocks[step - 1] for step in lie])
