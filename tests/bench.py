@@ -188,6 +188,37 @@ def paging():
     yield f"block pool: {rate:,.0f} calls per second of fork, append, truncate and free (wanted ≥ 100,000)"
 
 
+def admission():
+    """Lesson 10: its two explorers, event to picture, on a learner's answers; and request steps of the scheduler."""
+    from kvlab import scheduling
+    from kvlab.explorers import admission, timeline
+
+    queue = admission.explore(scheduling.admit, scheduling.Scheduler)
+    tokens = timeline.explore(scheduling.latency_report)
+    for what, slider, picture in (
+        ("queue", queue.pool, lambda: queue.picture.value),
+        ("time line", tokens.gap, lambda: tokens.picture.value),
+    ):
+        slider.value, seconds = slider.min, []
+        for _ in range(EVENTS):
+            before, start = picture(), time.perf_counter()
+            slider.value += 1
+            seconds.append(time.perf_counter() - start)
+            if picture() == before:
+                raise RuntimeError(f"the event {slider.value} left the picture as it was")
+        ms = statistics.median(seconds) * 1e3
+        yield f"explorer of lesson 10, {what}, event to picture: {ms:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"
+
+    server = scheduling.Scheduler(256, 6000, 16)
+    for number in range(2000):
+        server.submit(number, 100 + number % 300, 50 + number % 100)
+    request_steps, start = 0, time.perf_counter()
+    while server.running or server.waiting:
+        request_steps += sum(event[0] == "write" for event in server.step())
+    rate = request_steps / (time.perf_counter() - start)
+    yield f"scheduler: {rate:,.0f} request steps per second (one running request in one step; wanted ≥ 100,000)"
+
+
 def decode_timing():
     """Lesson 11: cached rows against a copy, three ways to keep a cache, the loop against `generate`, its explorer."""
     from contextlib import nullcontext
@@ -228,7 +259,17 @@ def decode_timing():
 
 
 GRADING = (bench_grading.grading, bench_grading.memory, bench_grading.mixed)
-MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, model_configs, paging, decode_timing, *GRADING)
+MEASUREMENTS = (
+    imports,
+    explorer,
+    checks,
+    grouped_query_cache,
+    model_configs,
+    paging,
+    admission,
+    decode_timing,
+    *GRADING,
+)
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--record"]:

@@ -109,6 +109,24 @@ PICTURES = {
     "slots, none": lambda: plots.slot_map({}, 10, 16, "something long " * 4),
     "share of waste": lambda: plots.waste_share({"a": [(1, 0.4), (99, 0.01)], "b": [(1, 0.2)]}, 0.04, [(50, "half")]),
     "share of waste, a strange answer": lambda: plots.waste_share({"a": [(1, -3.0), (2, NAN)]}, 0.04),
+    "parts of a device": lambda: plots.device_parts({"weights": 13 << 30, "margin": 1 << 30}, 24 << 30, 10 << 30),
+    "parts, more than the device": lambda: plots.device_parts({"weights": 30 << 30}, 24 << 30, -(6 << 30)),
+    "parts, many": lambda: plots.device_parts({f"reserve {n}": n << 28 for n in range(9)}, 24 << 30),
+    "a queue": lambda: plots.queue_fit({"A": 4, "B": 9, "C": 1}, 12, ["A"]),
+    "a queue of one": lambda: plots.queue_fit({"A": 4}, 1, []),
+    "a schedule": lambda: plots.schedule(
+        [
+            [("admit", "A"), ("write", "A", 6, [0])],
+            [("preempt", "A"), ("write", "B", 12, [0, 1]), ("token", "B"), ("finish", "B")],
+            [("expire", "A")],
+        ],
+        12,
+    ),
+    "a schedule of nothing": lambda: plots.schedule([[], [("token", "A")]], 1),
+    "times of tokens": lambda: plots.token_times(
+        0.5, {"server": [1.0, 2.0], "by twos": [2.0, 2.0]}, {key: {"ttft": 0.5} for key in ("server", "by twos")}
+    ),
+    "times, one token": lambda: plots.token_times(0.0, {"one": [0.25]}, {"one": {"ttft": 0.25, "mean_itl": None}}),
     "staircase": lambda: plots.tokens_that_fit([(n << 14, sizes.max_tokens(n << 14, CARD, 16)) for n in range(90)]),
 }
 every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
@@ -304,6 +322,20 @@ def test_waste_is_told_with_its_marks():
     assert plots.slots_held([0, 4, 4]).alt == "Slots held by a sequence of 0, 1, 2, … tokens: 0, 4, 4."
 
 
+def test_a_schedule_says_who_wrote_what_and_how_it_ended():
+    alt = PICTURES["a schedule"]().alt
+    assert "A writes 6 in step 1; preempt in step 2; expire in step 3" in alt and "B writes 12 in step 2; finish" in alt
+    (axes,) = PICTURES["a schedule"]().figure.axes
+    assert [text.get_text() for text in axes.texts if text.get_text()] == ["6", "12"]
+
+
+def test_a_device_and_a_queue_say_their_numbers():
+    alt = PICTURES["parts of a device"]().alt
+    assert alt == "A device of 24 GiB: weights 13 GiB, margin 1 GiB, room for the cache 10 GiB."
+    assert PICTURES["a queue"]().alt == "Blocks of each worst case: A 4, B 9, C 1. 12 are free. Admitted: A."
+    assert PICTURES["times, one token"]().alt.startswith("one: ttft 0.25 s, mean_itl none, max_itl none")
+
+
 def test_a_picture_of_exact_integers_beyond_float_is_drawn():
     plots.tokens_that_fit([(0, 0), (10**30, 10**25)]).png()
 
@@ -312,7 +344,8 @@ def test_no_plot_touches_pyplot_or_torch():
     program = (
         "import sys, kvlab.plots, kvlab.explorers.byte_formula as b, kvlab.explorers.cache_parity as c;"
         "import kvlab.explorers.why_a_cache as a, kvlab.explorers.rectangular_masks as r, kvlab.explorers.paging as p;"
-        "a.explore(); b.explore(); c.explore(); r.explore(); p.explore();"
+        "import kvlab.explorers.admission as d, kvlab.explorers.timeline as t;"
+        "a.explore(); b.explore(); c.explore(); r.explore(); p.explore(); d.explore(); t.explore();"
         "sys.exit('matplotlib.pyplot' in sys.modules or 'torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
