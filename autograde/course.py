@@ -159,6 +159,9 @@ LESSONS = (
             "admit": 2,
             "Scheduler": 6,
             "latency_report": 2,
+        },
+    ),
+    Lesson(
         slug="11_decode_timing",
         title="Timing a real decode",
         promise="Time decode steps on a device that works on its own, and tell a measurement from an impossible one.",
