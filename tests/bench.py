@@ -188,8 +188,24 @@ def paging():
     yield f"block pool: {rate:,.0f} calls per second of fork, append, truncate and free (wanted ≥ 100,000)"
 
 
+def roofline():
+    """Lesson 09: its explorer, event to picture, on functions that stand for a learner's."""
+    from kvlab import roofline
+    from kvlab.explorers.roofline import BATCHES, explore
+
+    widget, seconds = explore(roofline.decode_cost, roofline.intensity_ceiling), []
+    for step in range(EVENTS):
+        before, start = widget.picture.value, time.perf_counter()
+        widget.batch.value = BATCHES[step % len(BATCHES)]
+        seconds.append(time.perf_counter() - start)
+        if widget.picture.value == before:
+            raise RuntimeError(f"batch {widget.batch.value} left the picture as it was")
+    median = statistics.median(seconds) * 1e3
+    yield f"explorer of lesson 09, event to picture: {median:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"
+
+
 GRADING = (bench_grading.grading, bench_grading.memory, bench_grading.mixed)
-MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, model_configs, paging, *GRADING)
+MEASUREMENTS = (imports, explorer, checks, grouped_query_cache, model_configs, paging, roofline, *GRADING)
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--record"]:
