@@ -191,15 +191,15 @@ def paging():
 def roofline():
     """Lesson 09: its explorer, event to picture, on functions that stand for a learner's."""
     from kvlab import roofline
-    from kvlab.explorers.roofline import BATCHES, explore
+    from kvlab.explorers.roofline import CONTEXTS, explore
 
     widget, seconds = explore(roofline.decode_cost, roofline.intensity_ceiling), []
     for step in range(EVENTS):
         before, start = widget.picture.value, time.perf_counter()
-        widget.batch.value = BATCHES[step % len(BATCHES)]
+        widget.context.value = CONTEXTS[step % len(CONTEXTS)]
         seconds.append(time.perf_counter() - start)
         if widget.picture.value == before:
-            raise RuntimeError(f"batch {widget.batch.value} left the picture as it was")
+            raise RuntimeError(f"a context of {widget.context.value} left the picture as it was")
     median = statistics.median(seconds) * 1e3
     yield f"explorer of lesson 09, event to picture: {median:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"
 

@@ -27,7 +27,7 @@ def test_the_explorer_moves_by_keyboard_and_says_when_no_batch_helps(notebook):
         expect(picture).not_to_have_attribute("src", seen[-1])
         seen.append(picture.get_attribute("src"))
 
-    press("kv-batch", "ArrowRight", "17.06 FLOP/byte")
+    press("kv-batch", "ArrowRight", "16.97 FLOP/byte")
     press("kv-batch", "Home", "1.19 FLOP/byte")
     press("kv-context", "Home", "a large enough batch reaches it")
     press("kv-batch", "End", "arithmetic bounds this step")
@@ -38,9 +38,8 @@ def test_the_explorer_moves_by_keyboard_and_says_when_no_batch_helps(notebook):
 def test_a_sum_of_the_terms_is_named_and_right_counts_drive_the_explorer(notebook):
     right = solutions(LESSON)
     write(notebook, "def decode_cost(", right["decode_cost"])
-    write(
-        notebook, "def step_time_bound(", right["step_time_bound"].replace("max(", "sum((").replace("width)", "width))")
-    )
+    added = right["step_time_bound"].replace("max(flops / peak_flops,", "sum((flops / peak_flops,")
+    write(notebook, "def step_time_bound(", added.replace("/ bandwidth)", "/ bandwidth))"))
     check = run(notebook, 'check("step_time_bound")')
     expect(check).to_contain_text("Did you add the two terms?")
     write(notebook, "def step_time_bound(", right["step_time_bound"])
