@@ -221,10 +221,15 @@ def test_the_static_figure_draws_what_the_explorer_first_shows():
 
 def test_the_reading_is_told_with_units_and_says_what_fits():
     explorer = explore()
-    for said in ("15.37 FLOP/byte", "at least 25.31 ms", "at most 2,529 tokens/s", "do not fit in 80 GB (nominal)"):
+    for said in (
+        "15.37 FLOP/byte",
+        "at least 25.31 ms",
+        "at most 2,529 tokens/s",
+        "beyond the 80 GB (nominal)",
+    ):
         assert said in explorer.text.value
     explorer.batch.value = 1
-    assert "they fit in 80 GB" in explorer.text.value
+    assert "within the 80 GB" in explorer.text.value
     explorer.variant.value = "MLA"
     assert "as in DeepSeek-V3 (hypothetical here)" in explorer.text.value
 

@@ -324,7 +324,7 @@ class Explorer(controls.Explorer):
         """The reading as HTML."""
         prefill = now.prefill[0] / now.prefill[1]
         weights = weight_bytes(NUM_PARAMS, dtype_bits(setting.weights))
-        fits = "fit" if now.decode[1] <= now.device.memory_bytes else "do not fit"
+        where = "within" if now.decode[1] <= now.device.memory_bytes else "beyond"
         rows = (
             ("attention", ATTENTION[setting.variant]),
             ("decode", _spans(f"{_said(now.intensity)} FLOP/byte", now.bound_by)),
@@ -334,7 +334,7 @@ class Explorer(controls.Explorer):
             ),
             (
                 "a step",
-                _spans(f"at least {_time(now.seconds)}", f"at most {setting.batch / now.seconds:,.4g} tokens/s"),
+                _spans(f"at least {_time(now.seconds)}", f"at most {_said(setting.batch / now.seconds)} tokens/s"),
             ),
             ("prefill", _spans(f"{_said(prefill)} FLOP/byte", f"one prompt of {setting.context:,} tokens")),
             (
@@ -342,7 +342,7 @@ class Explorer(controls.Explorer):
                 _spans(
                     f"weights {weights / GB:,.4g} GB",
                     f"cache {(now.decode[1] - weights) / GB:,.4g} GB",
-                    f"together they {fits} in {now.device.memory_gb} GB (nominal)",
+                    f"{where} the {now.device.memory_gb} GB (nominal)",
                 ),
             ),
         )
@@ -353,9 +353,9 @@ class Explorer(controls.Explorer):
         return describe(now)
 
 
-def _said(intensity: float) -> str:
+def _said(value: float) -> str:
     """In at least three digits: "1.19", "18.96", "295.2", "8,705"."""
-    return f"{intensity:,.{2 if intensity < 100 else 1 if intensity < 1000 else 0}f}"
+    return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
 
 
 def _time(seconds: float) -> str:
