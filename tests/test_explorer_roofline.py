@@ -197,6 +197,9 @@ def test_axes_never_move_and_no_text_leaves_the_picture():
                         assert box.x0 >= chart.axes.bbox.x0 and box.x1 <= paper.x1, (text, variant, cache, context)
                     boxes = [each.get_window_extent(renderer) for each in (chart.ridge_name, chart.ceiling_name)]
                     assert not boxes[0].overlaps(boxes[1])
+                    for line in (chart.ridge, chart.ceiling):
+                        x, _ = chart.axes.transData.transform((line.get_xdata()[0], 1))
+                        assert not any(box.x0 < x < box.x1 for box in boxes), (line, variant, cache, context, gpu)
     for text in canvas.figure.findobj(matplotlib.text.Text):
         box = text.get_window_extent(renderer)
         if text.get_text() and text.get_visible():

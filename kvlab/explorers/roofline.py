@@ -262,7 +262,7 @@ class Chart:
         self.prefill.set_data([prefill], [height(prefill)])
         beyond = now.ceiling > now.ridge
         # Words stand where there is room: between the two lines, or on the far side of both.
-        right = now.ceiling < 5000 if beyond else now.ceiling * 60 < now.ridge
+        right = now.ceiling < 20_000 if beyond else now.ceiling * 60 < now.ridge
         self._name(self.ceiling_name, now.ceiling, f"ceiling {_said(now.ceiling)}", right)
         self._name(self.ridge_name, now.ridge, f"ridge {_said(now.ridge)}", right=not beyond)
         self.gpu.set_text(f"{now.setting.gpu}: {now.peak / TERA:g} TFLOP/s, {now.bandwidth / GB:,g} GB/s")
