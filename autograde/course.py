@@ -146,6 +146,22 @@ LESSONS = (
         },
     ),
     Lesson(
+        slug="09_roofline",
+        title="What bounds a step",
+        promise="Bound a decode step from below, and say which intensity no batch gets beyond at a given context.",
+        minutes=45,
+        needs=("02_byte_formula",),
+        exercises={
+            "decode_cost": 4,
+            "intensity": 1,
+            "step_time_bound": 2,
+            "batch_gain": 2,
+            "intensity_ceiling": 2,
+            "crossover_tokens": 2,
+            "context_for_ceiling": 3,
+        },
+    ),
+    Lesson(
         slug="10_admission",
         title="Admission",
         promise="Turn bytes into a number of requests, decide who runs in each step, and say what each user waits for.",

@@ -188,6 +188,22 @@ def paging():
     yield f"block pool: {rate:,.0f} calls per second of fork, append, truncate and free (wanted ≥ 100,000)"
 
 
+def roofline():
+    """Lesson 09: its explorer, event to picture, on functions that stand for a learner's."""
+    from kvlab import roofline
+    from kvlab.explorers.roofline import CONTEXTS, explore
+
+    widget, seconds = explore(roofline.decode_cost, roofline.intensity_ceiling), []
+    for step in range(EVENTS):
+        before, start = widget.picture.value, time.perf_counter()
+        widget.context.value = CONTEXTS[step % len(CONTEXTS)]
+        seconds.append(time.perf_counter() - start)
+        if widget.picture.value == before:
+            raise RuntimeError(f"a context of {widget.context.value} left the picture as it was")
+    median = statistics.median(seconds) * 1e3
+    yield f"explorer of lesson 09, event to picture: {median:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"
+
+
 def admission():
     """Lesson 10: its two explorers, event to picture, on a learner's answers; and request steps of the scheduler."""
     from kvlab import scheduling
@@ -266,6 +282,7 @@ MEASUREMENTS = (
     grouped_query_cache,
     model_configs,
     paging,
+    roofline,
     admission,
     decode_timing,
     *GRADING,

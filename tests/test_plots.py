@@ -109,6 +109,23 @@ PICTURES = {
     "slots, none": lambda: plots.slot_map({}, 10, 16, "something long " * 4),
     "share of waste": lambda: plots.waste_share({"a": [(1, 0.4), (99, 0.01)], "b": [(1, 0.2)]}, 0.04, [(50, "half")]),
     "share of waste, a strange answer": lambda: plots.waste_share({"a": [(1, -3.0), (2, NAN)]}, 0.04),
+    "reads": lambda: plots.step_reads([("batch 1", 2 * 10**10, 10**9), ("batch 256", 2 * 10**10, 3 * 10**11)]),
+    "reads, strange answers": lambda: plots.step_reads([("a batch of a long name", 10**9, -(10**9))]),
+    "two terms": lambda: plots.two_terms([("T4", 0.02, 0.3, 0.3), ("A100-80 PCIe", 0.5, 0.04, 0.04)]),
+    "two terms, strange answers": lambda: plots.two_terms([("T4", 0.02, 0.3, 10**9), ("L4", 0.02, 0.3, -1)]),
+    "gains": lambda: plots.gains({f"{s:,} tokens": [(2**n, 1 + n) for n in range(11)] for s in (128, 131_072)}),
+    "gains, strange answers": lambda: plots.gains({"mine": [(1, 0), (2, -3.5), (4, 10**9)]}),
+    "shares of the peak": lambda: plots.peak_shares(
+        {"8,192 tokens": [(1, 0.004), (1024, 0.06)], "128 tokens": [(1, 0.1), (1024, 3.0)]},
+        {"8,192 tokens": 0.064, "128 tokens": 3.1},
+    ),
+    "shares of the peak, strange answers": lambda: plots.peak_shares({"mine": [(1, -1.0), (2, NAN)]}, {"mine": 0.0}),
+    "ceilings": lambda: plots.ceiling_curve(
+        [(2**n, 4 + 2**18 / 2**n) for n in range(7, 18)],
+        [(421, 295, "295 up to 421 tokens"), (8192, 18.96, "18.96")],
+        4,
+    ),
+    "ceilings, a strange answer": lambda: plots.ceiling_curve([(1, -1.0), (9, 10**9)], [(3, 5, "here")], 4),
     "parts of a device": lambda: plots.device_parts({"weights": 13 << 30, "margin": 1 << 30}, 24 << 30, 10 << 30),
     "parts, more than the device": lambda: plots.device_parts({"weights": 30 << 30}, 24 << 30, -(6 << 30)),
     "parts, many": lambda: plots.device_parts({f"reserve {n}": n << 28 for n in range(9)}, 24 << 30),
@@ -322,6 +339,18 @@ def test_waste_is_told_with_its_marks():
     assert plots.slots_held([0, 4, 4]).alt == "Slots held by a sequence of 0, 1, 2, … tokens: 0, 4, 4."
 
 
+def test_a_share_beyond_the_peak_is_drawn_at_the_peak_and_its_ceiling_not_at_all():
+    picture = plots.peak_shares({"short": [(1, 0.5), (2, 3.0)], "long": [(1, 0.1)]}, {"short": 7.0, "long": 0.25})
+    (axes,) = picture.figure.axes
+    assert [list(line.get_ydata()) for line in axes.lines] == [[0.5, 1.0], [0.1], [0.25, 0.25], [1, 1]]
+    assert "long 10.00% at batch 1, ceiling 25.00%" in picture.alt
+
+
+def test_both_terms_and_the_bound_are_told_in_milliseconds():
+    assert plots.two_terms([("T4", 0.02, 0.25, 0.25)]).alt.endswith("T4 20 and 250, bound 250.")
+    assert plots.step_reads([("batch 1", 16e9, 5e8)]).alt.endswith("batch 1: weights 16 GB, rows 0.5 GB.")
+
+
 def test_a_schedule_says_who_wrote_what_and_how_it_ended():
     alt = PICTURES["a schedule"]().alt
     assert "A writes 6 in step 1; preempt in step 2; expire in step 3" in alt and "B writes 12 in step 2; finish" in alt
@@ -344,6 +373,8 @@ def test_no_plot_touches_pyplot_or_torch():
     program = (
         "import sys, kvlab.plots, kvlab.explorers.byte_formula as b, kvlab.explorers.cache_parity as c;"
         "import kvlab.explorers.why_a_cache as a, kvlab.explorers.rectangular_masks as r, kvlab.explorers.paging as p;"
+        "import kvlab.explorers.roofline as f; f.explore();"
+        "a.explore(); b.explore(); c.explore(); r.explore(); p.explore();"
         "import kvlab.explorers.admission as d, kvlab.explorers.timeline as t;"
         "a.explore(); b.explore(); c.explore(); r.explore(); p.explore(); d.explore(); t.explore();"
         "sys.exit('matplotlib.pyplot' in sys.modules or 'torch' in sys.modules)"

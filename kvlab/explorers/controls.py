@@ -121,6 +121,12 @@ def slider(label: str, value: int, lowest: int, highest: int, css: str):
     return _control(widgets.IntSlider, label, css, value=value, min=lowest, max=highest)
 
 
+def ladder(label: str, values, value: int, css: str):
+    """A slider over numbers that are not evenly apart, such as powers of two."""
+    options = [(f"{each:,}", each) for each in values]
+    return _control(widgets.SelectionSlider, label, css, options=options, value=value)
+
+
 def dropdown(label: str, options, value, css: str):
     return _control(widgets.Dropdown, label, css, options=options, value=value)
 

@@ -1,0 +1,366 @@
+"""Explorer of lesson 09: where a decode step of an 8B model lies under the roof of a device, and where it must stop.
+
+`reading` counts, `explore` has the controls, `static_figure` is the picture for a page without controls.
+"""
+
+from dataclasses import dataclass
+from math import isclose
+from numbers import Integral, Real
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from kvlab import plots, roofline
+from kvlab.explorers import controls
+from kvlab.explorers.controls import ask, dropdown, facts, ladder, library_instead
+from kvlab.gpus import Gpu, gpus
+from kvlab.models import preset
+from kvlab.pictures import CSS_DPI, Picture
+from kvlab.sizes import BITS_PER_ELEMENT, GB, dtype_bits, weight_bytes, whole
+
+MODEL, NUM_PARAMS = "Llama-3-8B", 8_030_261_248  # counted in the lesson
+LATENT = HEADS, RANK, ROPE = 128, 512, 64  # query heads, latent and rotary key of DeepSeek-V3
+ATTENTION = {
+    "MHA": "32 query heads, a KV head for each (hypothetical)",
+    "GQA": f"32 query heads on 8 KV heads, as in {MODEL}",
+    "MQA": "32 query heads on one KV head (hypothetical)",
+    "MLA": "128 query heads on one latent of 512 + 64, absorbed, as in DeepSeek-V3 (hypothetical here)",
+}
+BATCHES = [2**n for n in range(13)]
+CONTEXTS = [2**n for n in range(7, 18)]
+LEAST, MOST = 0.05, 10**6  # ends of the axis of intensities
+LOWEST, HIGHEST = 0.02, 10**4  # ends of the axis of TFLOP/s
+TERA = 10**12
+LEFT_OUT = (
+    "left out, and on top of every bound: writes, activations, launches, communication;\n"
+    "peaks are as printed, dense, in 16 bits"
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the controls say. `gpu` names a row of `kvlab.gpus`; `weights` and `cache` are types of elements."""
+
+    batch: int = 64
+    context: int = 8192
+    variant: str = "GQA"
+    weights: str = "BF16"
+    cache: str = "BF16"
+    gpu: str = "H100 SXM"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A decode step and the prefill of one prompt of the same length, each as (FLOPs, bytes), on a device."""
+
+    setting: Setting
+    decode: tuple[int, int]
+    alone: tuple[int, int]  # the step with a batch of one
+    prefill: tuple[int, int]
+    ceiling: float  # FLOP/byte that no batch gets beyond
+    computed_by: str  # a sentence for the caption
+
+    @property
+    def device(self) -> Gpu:
+        return gpus()[self.setting.gpu]
+
+    @property
+    def peak(self) -> float:
+        """FLOP/s."""
+        return self.device.dense_bf16_tflops * TERA
+
+    @property
+    def bandwidth(self) -> float:
+        """B/s."""
+        return self.device.peak_bandwidth_gb_s * GB
+
+    @property
+    def ridge(self) -> float:
+        """FLOP/byte from which on arithmetic bounds a step."""
+        return self.peak / self.bandwidth
+
+    @property
+    def intensity(self) -> float:
+        return self.decode[0] / self.decode[1]
+
+    @property
+    def seconds(self) -> float:
+        """The least time of the decode step."""
+        return roofline.step_time_bound(*self.decode, self.peak, self.bandwidth)
+
+    def attainable(self, intensity: float) -> float:
+        """FLOP/s at the most."""
+        return min(self.peak, intensity * self.bandwidth)
+
+    @property
+    def verdict(self) -> str:
+        """What the batch has reached, in one sentence without its full stop."""
+        where = "beyond" if self.reachable else "below"
+        limit = f"the ceiling {_said(self.ceiling)} lies {where} the ridge {_said(self.ridge)} FLOP/byte"
+        return f"{self.bound_by}; {limit}, so {self.prospect}"
+
+    @property
+    def reachable(self) -> bool:
+        """Whether some batch gets to the ridge; the ceiling itself is never reached."""
+        return self.ceiling > self.ridge
+
+    @property
+    def bound_by(self) -> str:
+        if self.intensity >= self.ridge:
+            return "arithmetic bounds this step"
+        return f"memory bounds this step: at most {self.intensity / self.ridge:.2%} of the peak"
+
+    @property
+    def prospect(self) -> str:
+        return "a large enough batch reaches it" if self.reachable else "no batch reaches it"
+
+
+def reading(setting: Setting, decode_cost=None, intensity_ceiling=None) -> Reading:
+    """Count by the learner's functions where they are right, otherwise by the library's.
+
+    TypeError or ValueError on a setting that has no answer.
+    """
+    batch, context = whole("batch", setting.batch), whole("context", setting.context)
+    bits = dtype_bits(setting.weights), dtype_bits(setting.cache)
+    for name, known in (("variant", ATTENTION), ("gpu", gpus())):
+        if getattr(setting, name) not in known:
+            raise ValueError(f"{name}: wanted one of {', '.join(known)}, got {getattr(setting, name)!r}")
+    if setting.variant == "MLA":
+        found = _latent(batch, context, *bits)
+        return Reading(setting, *found, "computed by the library: a latent has no place on a card")
+    card = _card(setting.variant)
+    decode, alone, decode_by = _steps(decode_cost, card, batch, context, bits)
+    ceiling, ceiling_by = _ceiling(intensity_ceiling, card, context, bits[1])
+    prefill = roofline.prefill_cost(card, NUM_PARAMS, context, *bits)
+    return Reading(setting, decode, alone, prefill, ceiling, f"decode: {decode_by}; ceiling: {ceiling_by}")
+
+
+def _card(variant: str) -> dict:
+    """The model with as many KV heads as the variant stores; everything else, N too, stays."""
+    card = preset(MODEL).card
+    heads = {"MHA": card["num_attention_heads"], "GQA": card["num_key_value_heads"], "MQA": 1}[variant]
+    return card | {"num_key_value_heads": heads}
+
+
+def _latent(batch: int, context: int, weight_bits: int, kv_bits: int):
+    """Decode step, the same with a batch of one, prefill and ceiling of the model with DeepSeek-V3's attention."""
+    layers = preset(MODEL).card["num_hidden_layers"]
+    decode, alone = (
+        roofline.latent_decode_cost(layers, *LATENT, NUM_PARAMS, each, context, weight_bits, kv_bits)
+        for each in (batch, 1)
+    )
+    pairs = context * (context + 1) // 2
+    flops = 2 * NUM_PARAMS * context + pairs * layers * roofline.latent_flops(*LATENT)
+    ceiling = 8 * alone[0] / (context * layers * (RANK + ROPE) * kv_bits)
+    return decode, alone, (flops, alone[1]), ceiling
+
+
+def _steps(decode_cost, card, batch: int, context: int, bits):
+    """The step and the one of a single sequence, by the learner where all are right; and whose they are."""
+    # One call beside the setting: right at whole bytes is not yet right.
+    calls = [(batch, context, *bits), (1, context, *bits), (3, 7, 5, 3)]
+    right = [roofline.decode_cost(card, NUM_PARAMS, *call) for call in calls]
+    for call, wanted in zip(calls, right, strict=True):
+        mine, problem = ask("decode_cost", decode_cost, card, NUM_PARAMS, *call)
+        if problem:
+            return *right[:2], problem
+        if not _is_pair(mine) or tuple(mine) != wanted:
+            what = f"your decode_cost gives {_short(mine)} for batch, context and bits {call}, the library {wanted}"
+            return *right[:2], library_instead(what)
+    return *right[:2], "computed by your decode_cost"
+
+
+def _ceiling(intensity_ceiling, card, context: int, kv_bits: int):
+    right = roofline.intensity_ceiling(card, NUM_PARAMS, context, kv_bits)
+    mine, problem = ask("intensity_ceiling", intensity_ceiling, card, NUM_PARAMS, context, kv_bits)
+    if problem:
+        return right, problem
+    if not isinstance(mine, Real) or isinstance(mine, bool) or not isclose(mine, right, rel_tol=1e-9):
+        return right, library_instead(f"your intensity_ceiling gives {_short(mine)}, the library {right:.4g}")
+    return right, "computed by your intensity_ceiling"
+
+
+def _is_pair(value) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 2
+        and all(isinstance(each, Integral) and not isinstance(each, bool) for each in value)
+    )
+
+
+def _short(value) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+class Chart:
+    """The picture: the roof of a device, decode and prefill under it, and the stretch that a batch can move in."""
+
+    def __init__(self):
+        with rc_context(plots.STYLE):
+            self.figure = Figure((5.4, 4.2), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+            ax = self.figure.add_axes((0.145, 0.255, 0.835, 0.69))
+        self.axes = ax
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlim(LEAST, MOST)
+        ax.set_ylim(LOWEST, HIGHEST)
+        ax.xaxis.set_major_locator(FixedLocator([0.1, 1, 10, 100, 1000, 10**4, 10**5]))
+        ax.yaxis.set_major_locator(FixedLocator([0.1, 1, 10, 100, 1000, 10**4]))
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_locator(NullLocator())
+            axis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,g}" if n < 10**5 else f"{n:,.0f}"))
+        ax.tick_params(labelsize=8.5)
+        ax.set_xlabel("intensity in FLOP/byte (log scale)", fontsize=9)
+        ax.set_ylabel("attainable TFLOP/s (log scale)", fontsize=9)
+        wide = {"linewidth": 7, "alpha": 0.55, "solid_capstyle": "butt"}
+        (self.path,) = ax.plot([], [], color=plots.SKY, label="batch 1 … ∞", **wide)
+        (self.roof,) = ax.plot([], [], color=plots.INK, linewidth=1.6, label="roof")
+        (self.ridge,) = ax.plot([], [], color=plots.SOFT, linewidth=1.2, linestyle=":")
+        (self.ceiling,) = ax.plot([], [], color=plots.VERMILION, linewidth=1.4, linestyle="--")
+        look = {"linestyle": "", "markersize": 9, "clip_on": False, "markeredgecolor": "white"}
+        (self.decode,) = ax.plot([], [], color=plots.BLUE, marker="o", label="decode", **look)
+        (self.prefill,) = ax.plot([], [], color=plots.ORANGE, marker="s", label="prefill", **look)
+        near = {"textcoords": "offset points", "fontsize": 9}
+        self.ridge_name = ax.annotate("", (1, 0.25), (0, 0), va="center", color=plots.SOFT, **near)
+        self.ceiling_name = ax.annotate("", (1, 0.05), (0, 0), va="center", color=plots.VERMILION, **near)
+        self.gpu = ax.text(0.015, 0.985, "", transform=ax.transAxes, va="top", fontsize=9)
+        self.figure.legend(
+            handles=[self.roof, self.path, self.decode, self.prefill],
+            loc="center",
+            bbox_to_anchor=(0.54, 0.1),
+            ncols=4,
+            frameon=False,
+            fontsize=8.5,
+            handlelength=1.6,
+            columnspacing=1.4,
+        )
+        self.figure.text(0.54, 0.035, LEFT_OUT, ha="center", va="center", fontsize=8, color=plots.SOFT)
+
+    @property
+    def moving(self):
+        """The artists that a reading changes, in drawing order."""
+        lines = [self.path, self.ridge, self.ceiling, self.roof, self.prefill, self.decode]
+        return [*lines, self.ridge_name, self.ceiling_name, self.gpu]
+
+    def set(self, now: Reading) -> None:
+        """Move the artists to a reading."""
+
+        def height(intensity: float) -> float:
+            return now.attainable(intensity) / TERA
+
+        corners = [LEAST, now.ridge, MOST]
+        self.roof.set_data(corners, [height(each) for each in corners])
+        alone = now.alone[0] / now.alone[1]
+        along = [alone, *([now.ridge] if alone < now.ridge < now.ceiling else []), now.ceiling]
+        self.path.set_data(along, [height(each) for each in along])
+        self.ridge.set_data([now.ridge] * 2, [LOWEST, height(now.ridge)])
+        self.ceiling.set_data([now.ceiling] * 2, [LOWEST, height(now.ceiling)])
+        self.decode.set_data([now.intensity], [height(now.intensity)])
+        prefill = now.prefill[0] / now.prefill[1]
+        self.prefill.set_data([prefill], [height(prefill)])
+        beyond = now.ceiling > now.ridge
+        # Words stand where there is room: between the two lines, or on the far side of both.
+        right = now.ceiling < 20_000 if beyond else now.ceiling * 60 < now.ridge
+        self._name(self.ceiling_name, now.ceiling, f"ceiling {_said(now.ceiling)}", right)
+        self._name(self.ridge_name, now.ridge, f"ridge {_said(now.ridge)}", right=not beyond)
+        self.gpu.set_text(f"{now.setting.gpu}: {now.peak / TERA:g} TFLOP/s, {now.bandwidth / GB:,g} GB/s")
+
+    @staticmethod
+    def _name(text, at: float, said: str, right: bool) -> None:
+        text.xy = (at, text.xy[1])
+        text.set_position((4 if right else -4, 0))
+        text.set(text=said, ha="left" if right else "right")
+
+
+def describe(now: Reading) -> str:
+    """The picture in words."""
+    prefill = now.prefill[0] / now.prefill[1]
+    return (
+        f"{now.verdict[:1].upper()}{now.verdict[1:]}. "
+        f"On the {now.setting.gpu}, decode with batch {now.setting.batch:,} at {now.setting.context:,} tokens has "
+        f"{_said(now.intensity)} FLOP/byte, prefill of as many {_said(prefill)}. "
+        f"{LEFT_OUT[:1].upper()}{' '.join(LEFT_OUT[1:].split())}."
+    )
+
+
+def static_figure(decode_cost=None, intensity_ceiling=None, setting: Setting = Setting()) -> Picture:
+    """The explorer's picture at its first setting, for a page that cannot run it."""
+    chart, now = Chart(), reading(setting, decode_cost, intensity_ceiling)
+    chart.set(now)
+    return Picture(chart.figure, describe(now))
+
+
+def explore(decode_cost=None, intensity_ceiling=None) -> "Explorer":
+    """The explorer as a widget. Pass your own functions, and the numbers come from them once they are right."""
+    return Explorer(decode_cost, intensity_ceiling)
+
+
+class Explorer(controls.Explorer):
+    """Batch and context in powers of two, the kind of attention, both types of elements and the device."""
+
+    def __init__(self, decode_cost=None, intensity_ceiling=None):
+        self.decode_cost, self.intensity_ceiling = decode_cost, intensity_ceiling
+        start = Setting()
+        self.batch = ladder("batch", BATCHES, start.batch, "kv-batch")
+        self.context = ladder("context", CONTEXTS, start.context, "kv-context")
+        self.variant = dropdown("attention", list(ATTENTION), start.variant, "kv-variant")
+        self.gpu = dropdown("GPU", list(gpus()), start.gpu, "kv-gpu")
+        self.weights = dropdown("weights", list(BITS_PER_ELEMENT), start.weights, "kv-weights")
+        self.cache = dropdown("cache", list(BITS_PER_ELEMENT), start.cache, "kv-cache")
+        super().__init__((self.batch, self.context, self.variant, self.gpu, self.weights, self.cache), Chart())
+
+    def setting(self) -> Setting:
+        """What the controls say."""
+        names = ("batch", "context", "variant", "weights", "cache", "gpu")
+        return Setting(**{name: getattr(self, name).value for name in names})
+
+    def read(self, setting: Setting) -> Reading:
+        """The counts, by the learner's functions where they are right."""
+        return reading(setting, self.decode_cost, self.intensity_ceiling)
+
+    def tell(self, setting: Setting, now: Reading) -> str:
+        """The reading as HTML."""
+        prefill = now.prefill[0] / now.prefill[1]
+        weights = weight_bytes(NUM_PARAMS, dtype_bits(setting.weights))
+        where = "within" if now.decode[1] <= now.device.memory_bytes else "beyond"
+        rows = (
+            ("attention", ATTENTION[setting.variant]),
+            ("decode", _spans(f"{_said(now.intensity)} FLOP/byte", now.bound_by)),
+            (
+                "with any batch",
+                _spans(f"below {_said(now.ceiling)} FLOP/byte", f"ridge {_said(now.ridge)}", now.prospect),
+            ),
+            (
+                "a step",
+                _spans(f"at least {_time(now.seconds)}", f"at most {_said(setting.batch / now.seconds)} tokens/s"),
+            ),
+            ("prefill", _spans(f"{_said(prefill)} FLOP/byte", f"one prompt of {setting.context:,} tokens")),
+            (
+                "it reads",
+                _spans(
+                    f"weights {weights / GB:,.4g} GB",
+                    f"cache {(now.decode[1] - weights) / GB:,.4g} GB",
+                    f"{where} the {now.device.memory_gb} GB (nominal)",
+                ),
+            ),
+        )
+        return facts(rows)
+
+    def describe(self, now: Reading) -> str:
+        """The picture in words."""
+        return describe(now)
+
+
+def _said(value: float) -> str:
+    """In at least three digits: "1.19", "18.96", "295.2", "8,705"."""
+    return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:,.4g} ms" if seconds < 1 else f"{seconds:,.4g} s"
+
+
+def _spans(*parts: str) -> str:
+    return " ".join(f"<span>{part}</span>" for part in parts)

@@ -1,0 +1,205 @@
+"""Lesson 09, people make the same mistake in other words: the same name. An unrelated error: no name."""
+
+import math
+
+from tests.variants import pair_of_tests
+
+
+def shape(card):
+    names = ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
+    return [card[name] for name in names]
+
+
+def mac_is_one_flop(card, n, batch, s, weight_bits, kv_bits):
+    layers, heads, kv_heads, width = shape(card)
+    work = n + layers * heads * width * s + layers * heads * s * width
+    bits = weight_bits * n + batch * s * kv_bits * 2 * layers * kv_heads * width
+    return batch * work, math.ceil(bits / 8)
+
+
+def work_by_stored_heads(card, n, batch, s, weight_bits, kv_bits):
+    layers, _, kv_heads, width = shape(card)
+    elements = 2 * layers * kv_heads * width * s
+    return batch * 2 * (n + elements), -(-(weight_bits * n + batch * kv_bits * elements) // 8)
+
+
+def each_sequence_apart(card, n, batch, s, weight_bits, kv_bits):
+    layers, heads, kv_heads, width = shape(card)
+    flops, bits = 0, 0
+    for _ in range(batch):
+        flops += 2 * n + 4 * s * layers * heads * width
+        bits += n * weight_bits + 2 * s * layers * kv_heads * width * kv_bits
+    return flops, (bits + 7) // 8
+
+
+def cache_of_the_first(card, n, batch, s, weight_bits, kv_bits):
+    layers, heads, kv_heads, width = shape(card)
+    work = sum(2 * n + 4 * layers * heads * s * width for _ in range(batch))
+    cache = [2 * layers * kv_heads * width * s * kv_bits] * batch
+    return work, (n * weight_bits + cache[0] + 7) // 8
+
+
+def two_ceilings(card, n, batch, s, weight_bits, kv_bits):
+    layers, heads, kv_heads, width = shape(card)
+    weights = -(n * weight_bits // -8)
+    cache = -(batch * 2 * layers * kv_heads * width * s * kv_bits // -8)
+    return batch * (2 * n + 4 * s * heads * layers * width), weights + cache
+
+
+def keys_alone(card, n, batch, s, weight_bits, kv_bits):
+    layers, heads, kv_heads, width = shape(card)
+    keys = [layers * kv_heads * width * s] * batch
+    return batch * (2 * n + 4 * layers * s * heads * width), (n * weight_bits + sum(keys) * kv_bits + 7) // 8
+
+
+def flop_per_parameter(card, n, batch, s, weight_bits, kv_bits):
+    layers, heads, kv_heads, width = shape(card)
+    return batch * (2 * n + 4 * layers * heads * width * s) / (n + batch * 2 * layers * kv_heads * width * s)
+
+
+def weights_are_all(card, n, batch, s, weight_bits, kv_bits):
+    layers, heads, _, width = shape(card)
+    return batch * (2 * n + 4 * layers * heads * width * s) / (n * weight_bits / 8)
+
+
+def one_after_the_other(flops, n_bytes, peak, bandwidth):
+    seconds = flops / peak
+    seconds += n_bytes / bandwidth
+    return seconds
+
+
+def optimist(flops, n_bytes, peak, bandwidth):
+    compute, memory = flops / peak, n_bytes / bandwidth
+    return compute if compute < memory else memory
+
+
+def in_ms(flops, n_bytes, peak, bandwidth):
+    return max(flops / peak * 1e3, n_bytes / bandwidth * 1e3)
+
+
+def printed_peak(flops, n_bytes, peak, bandwidth):
+    return max(flops / peak / 2, n_bytes / bandwidth)
+
+
+def times(card, n, batch, s, weight_bits, kv_bits, peak, bandwidth):
+    layers, heads, kv_heads, width = shape(card)
+    for b in (1, batch):
+        flops = b * (2 * n + 4 * layers * heads * width * s)
+        n_bytes = (n * weight_bits + b * 2 * layers * kv_heads * width * s * kv_bits) / 8
+        yield max(flops / peak, n_bytes / bandwidth)
+
+
+def tokens_forgotten(*arguments):
+    one, many = times(*arguments)
+    return one / many
+
+
+def the_batch(card, n, batch, *rest):
+    return batch * 1.0
+
+
+def longer_by(*arguments):
+    one, many = times(*arguments)
+    return many / one
+
+
+def one_sequence(card, n, s, kv_bits):
+    layers, heads, kv_heads, width = shape(card)
+    return (2 * n + 4 * layers * heads * width * s) / (2 * n + 2 * layers * kv_heads * width * s * kv_bits / 8)
+
+
+def weights_work_alone(card, n, s, kv_bits):
+    layers, _, kv_heads, width = shape(card)
+    return n / (layers * kv_heads * width * s * kv_bits / 8)
+
+
+def up(card, n, weight_bits, kv_bits):
+    layers, _, kv_heads, width = shape(card)
+    token = 2 * layers * kv_heads * width * kv_bits
+    return (n * weight_bits + token - 1) // token
+
+
+def by_elements(card, n, weight_bits, kv_bits):
+    layers, _, kv_heads, width = shape(card)
+    return n // (2 * layers * kv_heads * width)
+
+
+def by_floats(card, n, weight_bits, kv_bits):
+    layers, _, kv_heads, width = shape(card)
+    return math.floor(n * weight_bits / (2 * layers * kv_heads * width * kv_bits))
+
+
+def no_attention(card, n, kv_bits, target):
+    layers, _, kv_heads, width = shape(card)
+    return 8 * n // (target * layers * kv_heads * width * kv_bits)
+
+
+def solved(card, n, kv_bits, target):
+    """(16 N, what is lacking)"""
+    layers, heads, kv_heads, width = shape(card)
+    return 16 * n, 2 * layers * width * (target * kv_heads * kv_bits - 16 * heads)
+
+
+def solved_and_ceiled(*arguments):
+    work, lacking = solved(*arguments)
+    return -(-work // lacking) if lacking > 0 else None
+
+
+def nothing_is_zero(*arguments):
+    work, lacking = solved(*arguments)
+    return max(0, work // lacking) if lacking > 0 else 0
+
+
+def unguarded_zero(*arguments):
+    work, lacking = solved(*arguments)
+    if lacking < 0:
+        return None
+    return work // lacking
+
+
+VARIANTS = [
+    ("decode_cost", work_by_stored_heads, "attention_kv_heads"),
+    ("decode_cost", each_sequence_apart, "weights_per_sequence"),
+    ("decode_cost", cache_of_the_first, "rows_read_once"),
+    ("decode_cost", two_ceilings, "rounds_each_part"),
+    ("decode_cost", keys_alone, "k_only"),
+    ("intensity", flop_per_parameter, "per_element"),
+    ("intensity", weights_are_all, "cache_dropped"),
+    ("step_time_bound", one_after_the_other, "sum"),
+    ("step_time_bound", optimist, "minimum"),
+    ("step_time_bound", in_ms, "milliseconds"),
+    ("step_time_bound", printed_peak, "doubled_peak"),
+    ("batch_gain", tokens_forgotten, "time_ratio"),
+    ("batch_gain", the_batch, "ideal"),
+    ("batch_gain", longer_by, "slowdown"),
+    ("intensity_ceiling", one_sequence, "at_batch_one"),
+    ("intensity_ceiling", weights_work_alone, "attention_dropped"),
+    ("crossover_tokens", up, "rounds_up"),
+    ("crossover_tokens", by_elements, "bits_ignored"),
+    ("crossover_tokens", by_floats, "float_rounding"),
+    ("context_for_ceiling", no_attention, "attention_dropped"),
+    ("context_for_ceiling", solved_and_ceiled, "rounds_up"),
+    ("context_for_ceiling", nothing_is_zero, "zero_for_none"),
+    ("context_for_ceiling", unguarded_zero, "equality_forgotten"),
+]
+
+UNRELATED = [
+    ("decode_cost", mac_is_one_flop),  # with a float besides: two mistakes at once
+    ("decode_cost", lambda *step: each_sequence_apart(*step)[0]),
+    ("decode_cost", lambda card, n, b, s, w, k: (3 * n * b, n * w // 8)),
+    ("intensity", lambda *step: 1.0),
+    ("intensity", lambda *step: str(flop_per_parameter(*step))),
+    ("step_time_bound", lambda f, m, p, w: max(f / p, m / w) * 1.1),
+    ("step_time_bound", lambda f, m, p, w: f * m / p / w),
+    ("batch_gain", lambda card, n, b, *rest: math.log2(b)),
+    ("intensity_ceiling", lambda card, n, s, k: n / s),
+    ("crossover_tokens", lambda card, n, w, k: n),
+    ("crossover_tokens", lambda card, n, w, k: float(by_elements(card, n, w, k))),
+    ("context_for_ceiling", lambda card, n, k, target: n // target),
+    ("context_for_ceiling", lambda card, n, k, target: None),
+]
+
+
+test_the_same_mistake_in_other_words_gets_the_same_name, test_an_unrelated_error_is_rejected_without_a_name = (
+    pair_of_tests(VARIANTS, UNRELATED)
+)
