@@ -22,11 +22,10 @@ PROMPT, NEW_TOKENS = 256, 32
 SETTLE = 1.2  # seconds before free memory is read: Linux counts it about once a second
 
 
-def measure(plan: machine.Plan, device="cpu", trials: int = 15, budget_seconds: float = 180) -> dict:
+def measure(plan: machine.Plan, device="cpu", trials: int = 15, budget_seconds: float = 90) -> dict:
     """A recording of `plan` on a device: "about", "limits", and rows under "points", "prefill", "answers", "memory"."""
+    walked = memory.walk(device, 256 * MIB, SETTLE)  # first: what a process has freed already fills with small pieces
     copy, decoder = decoding.Copy(plan.copied_bytes, device), Decoder(plan.shape, plan.dtype, device)
-    points = [(way, context, batch) for way in decoding.WAYS for context in plan.contexts for batch in plan.batches]
-    row = partial(decoding.step_row, decoder, copy, trials)
     return {
         "about": machine.describe(device) | about(decoder, plan, trials),
         "limits": {
@@ -35,11 +34,26 @@ def measure(plan: machine.Plan, device="cpu", trials: int = 15, budget_seconds: 
             "without_waiting": without_waiting(copy),
             "matmul": decoding.matmul_limit(plan.dtype, device),
         },
-        "points": decoding.kept(decoding.sweep(points, row, plan.cache_bytes, budget_seconds)),
+        "points": there_and_back(decoder, copy, plan, trials, budget_seconds),
         "prefill": decoding.prefill_seconds(decoder, (128, 256, 512, 1024)),
         "answers": answers(decoder),
-        "memory": memory.walk(device, 256 * MIB, settle=SETTLE),
+        "memory": walked,
     }
+
+
+def there_and_back(decoder, copy, plan: machine.Plan, trials: int, budget_seconds: float) -> list[dict]:
+    """The rows of a sweep from small caches to large, with as many trials again on the way back.
+
+    A machine that grows slower meanwhile would otherwise bend the line through the contexts.
+    """
+    points = [(way, context, batch) for way in decoding.WAYS for context in plan.contexts for batch in plan.batches]
+    there = partial(decoding.step_row, decoder, copy, trials - trials // 2)
+    rows = decoding.kept(decoding.sweep(points, there, plan.cache_bytes, budget_seconds))
+    for row in reversed([row for row in rows if row["outcome"] == "measured"]):
+        back = decoding.step_row(decoder, copy, trials // 2, row["way"], row["context"], row["batch"])
+        for key in ("seconds", "copy_seconds"):
+            row[key] += back[key]
+    return rows
 
 
 def about(decoder: Decoder, plan: machine.Plan, trials: int) -> dict:

@@ -104,7 +104,7 @@ class Plan:
 
 WIDE, MIDDLE, NARROW = (
     Shape(4, 32, 8, 128, 4096, 14336, 32000),  # layers of Llama-3-8B
-    Shape(4, 16, 4, 64, 1024, 2816, 4096),
+    Shape(4, 8, 2, 128, 1024, 2816, 4096),
     Shape(2, 8, 2, 64, 512, 1408, 4096),
 )
 PLANS = {  # largest first
