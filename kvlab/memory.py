@@ -89,10 +89,11 @@ def graph_capture(meter: Meter, n_bytes: int) -> Iterator[dict]:
 def another_process(meter: Meter, n_bytes: int) -> Iterator[dict]:
     """A second program takes memory: only the machine's number moves."""
     yield meter.reading("alone")
-    program = (
-        f"import torch; kept = torch.ones({n_bytes}, dtype=torch.uint8, device='{meter.device}'); "
-        "print('ready', flush=True); input()"
-    )
+    if meter.device.type == "cuda":
+        take = f"import torch; kept = torch.ones({n_bytes}, dtype=torch.uint8, device='{meter.device}')"
+    else:
+        take = f"kept = bytes([1]) * {n_bytes}"
+    program = f"{take}; print('ready', flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:

@@ -19,7 +19,7 @@ kept = decoding.kept(rows, progress.show)
 progress.done(len(kept))"""
 
 
-def test_the_explorers_follow_the_keyboard(notebook):
+def test_the_explorers_follow_the_keyboard_and_a_sweep_can_be_interrupted(notebook):
     cell = cell_with(notebook, "decode_timing.explore")
     reading, picture = cell.locator(".kv-reading"), cell.locator("img.kv-picture")
     expect(reading).to_contain_text("until yours is written")
@@ -40,6 +40,13 @@ def test_the_explorers_follow_the_keyboard(notebook):
     cell.locator(".kv-scene select").select_option("graph capture")
     expect(reading).to_contain_text("it needs a GPU. Still shown")
 
+    # An interrupt ends a sweep, and keeps its rows.
+    write(notebook, "Progress(len(points))", ENDLESS)
+    cell = cell_with(notebook, "Progress(1000)")
+    expect(cell).to_contain_text("preallocated, 8 tokens × 1, measured · at most 9 s left")
+    notebook.locator("[data-command='notebook:interrupt-kernel']").first.click()
+    expect(cell).to_contain_text("points are kept. The sweep was stopped early.")
+
 
 def test_a_clock_that_does_not_wait_is_named_and_a_right_one_is_drawn(notebook):
     right = solutions(LESSON)["time_call"]
@@ -50,7 +57,7 @@ def test_a_clock_that_does_not_wait_is_named_and_a_right_one_is_drawn(notebook):
     expect(check).to_contain_text("warp-rnnt")
     write(notebook, "def time_call(", right)
     check = run(notebook, 'check("time_call")')
-    expect(check).to_contain_text("✓ time_call · 11 cases · 4 points")
+    expect(check).to_contain_text("✓ time_call · 10 cases · 4 points")
     picture = run(notebook, "import Device").locator("img")
     expect(picture).to_have_attribute(
         "alt",
@@ -59,11 +66,3 @@ def test_a_clock_that_does_not_wait_is_named_and_a_right_one_is_drawn(notebook):
         "2.914 ms; trial 4: 1.294 ms, measured 1.294 ms; trial 5: 1.274 ms, measured "
         "1.274 ms.",
     )
-
-
-def test_an_interrupt_ends_a_sweep_and_keeps_the_rows(notebook):
-    write(notebook, "Progress(len(points))", ENDLESS)
-    cell = cell_with(notebook, "Progress(1000)")
-    expect(cell).to_contain_text("preallocated, 8 tokens × 1, measured · at most 9 s left")
-    notebook.locator("[data-command='notebook:interrupt-kernel']").first.click()
-    expect(cell).to_contain_text("points are kept. The sweep was stopped early.")
