@@ -45,7 +45,8 @@ def _first(yours: object, expected: object, tolerance: float) -> tuple[list[str]
 def _kinds(yours: object, expected: object) -> str:
     if type(yours) is int and type(expected) is float:
         return ""  # an integer is welcome where a float is wanted, so the value is at fault
-    wanted = "None" if expected is None else f"a value of type {type(expected).__name__}"
+    kind = "list or tuple" if type(expected) is list else type(expected).__name__
+    wanted = "None" if expected is None else f"a value of type {kind}"
     if yours is None:
         return f"Yours is None; {wanted} was wanted. Does every path end in `return`?"
     return f"Yours is of type {type(yours).__name__}; {wanted} was wanted."

@@ -158,7 +158,7 @@ def _same_arrays(yours: object, expected: object, tolerance: float) -> bool:
 def show(value: object, separator: str = ",") -> str:
     """`value` as a learner reads it: integers from five digits on with separators, long lists and texts shortened.
 
-    With "_" as the separator the numbers can be copied into Python.
+    With "_" as the separator, which lists and dicts always have, the numbers can be copied into Python.
     """
     text = _show(value, separator)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
@@ -176,11 +176,11 @@ def _show(value: object, separator: str) -> str:
     if type(value) is list:
         # Rows of a table, one under the other.
         between = ",\n " if len(value) > 1 and type(value[0]) in (dict, list) else ", "
-        shown = between.join(_show(item, separator) for item in value[:12])
+        shown = between.join(_show(item, "_") for item in value[:12])  # between items a comma already stands
         return f"[{shown}{f', … {len(value) - 12} more' if len(value) > 12 else ''}]"
     if type(value) is dict:
         items = list(value.items())[:12]
-        return "{" + ", ".join(f"{reprlib.repr(key)}: {_show(item, separator)}" for key, item in items) + "}"
+        return "{" + ", ".join(f"{reprlib.repr(key)}: {_show(item, '_')}" for key, item in items) + "}"
     if isinstance(value, np.ndarray):
         digits = value.astype(int) if value.dtype.kind == "b" else value  # a mask of 0 and 1 is easier to compare
         body = np.array2string(digits, threshold=200, edgeitems=3, precision=6, suppress_small=True)

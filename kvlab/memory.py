@@ -126,7 +126,7 @@ SCENES: dict[str, Callable[[Meter, int], Iterator[dict]]] = {
 def walk(device="cpu", n_bytes: int = 256 * MIB, settle: float = 0.0) -> list[dict]:
     """Act out every scene: a row for each of its moments, with the name of the scene and the three numbers.
 
-    A scene that needs a GPU has no rows where there is none.
+    A scene that needs a GPU is left out where there is none.
     """
     rows = []
     for scene, act in SCENES.items():

@@ -47,13 +47,15 @@ class Picture:
 
 
 class when_written:
-    """`with when_written("kv_bytes"):` draws from a learner's function that may be unfinished or wrong.
+    """`with when_written("kv_bytes"):` draws from a learner's function, or several, that may be unfinished or wrong.
 
     Whatever goes wrong inside becomes one plain line on stdout; nothing reaches stderr; the notebook goes on.
     """
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self, *names: str):
+        *others, last = [f"`{name}`" for name in names]
+        self.names = f"{', '.join(others)} and {last}" if others else last
+        self.verb = "are" if others else "is"
 
     def __enter__(self):
         self._warnings = warnings.catch_warnings()
@@ -65,8 +67,8 @@ class when_written:
         if kind is None:
             return False
         if issubclass(kind, NotImplementedError):
-            print(f"This picture appears once `{self.name}` is written.")
+            print(f"This picture appears once {self.names} {self.verb} written.")
         elif issubclass(kind, Exception):  # an interrupt still stops the cell
             reason = " ".join(f"{kind.__name__}: {error}".split())
-            print(f"This picture could not be drawn from your `{self.name}` yet: {reason.rstrip(': ')}")
+            print(f"This picture could not be drawn from your {self.names} yet: {reason.rstrip(': ')}")
         return issubclass(kind, Exception)

@@ -113,11 +113,14 @@ def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None)
     return Picture(fig, alt)
 
 
-def bytes_by_tokens(series, limit_bytes=None, limit_label=None) -> Picture:
+def bytes_by_tokens(
+    series, limit_bytes=None, limit_label=None, tokens="stored tokens", n_bytes="cache bytes"
+) -> Picture:
     """Lines of bytes against tokens, both axes logarithmic.
 
     `series` maps a label to (tokens, bytes) pairs; a point at 0 has no place on a logarithmic axis and is
-    left out. `limit_bytes` draws a horizontal line, for instance a device's nominal memory.
+    left out. `limit_bytes` draws a horizontal line, for instance a device's nominal memory. `tokens` and `n_bytes` say
+    whose they are.
     """
     fig, ax = _figure(7.4, 4.0)
     for (label, points), (colour, marker, dash) in zip(series.items(), SERIES, strict=False):
@@ -149,10 +152,10 @@ def bytes_by_tokens(series, limit_bytes=None, limit_label=None) -> Picture:
     ax.yaxis.set_major_locator(FixedLocator(_every_few_doublings(*ax.get_ylim())))
     ax.yaxis.set_major_formatter(FuncFormatter(byte_label))
     ax.yaxis.set_minor_locator(NullLocator())
-    ax.set_xlabel("stored tokens (log scale)")
-    ax.set_ylabel("cache bytes (log scale)")
+    ax.set_xlabel(f"{tokens} (log scale)")
+    ax.set_ylabel(f"{n_bytes} (log scale)")
     ax.legend(loc="lower right", frameon=False)
-    alt = "Cache bytes against stored tokens for " + ", ".join(
+    alt = f"{n_bytes[:1].upper()}{n_bytes[1:]} against {tokens} for " + ", ".join(
         f"{label} (up to {byte_label(float(max(y for _, y in points)))})" for label, points in series.items()
     )
     if limit_bytes is not None:
@@ -1244,7 +1247,7 @@ def storage_moves(traces, notes) -> Picture:
 
 def rate_label(bytes_per_second, _position=None) -> str:
     """A bandwidth in few characters: "25.4 GB/s"."""
-    for unit, scale in (("PB/s", 1e15), ("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6)):
+    for unit, scale in (("PB/s", 1e15), ("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
         if bytes_per_second >= scale * 0.9995:
             return f"{bytes_per_second / scale:,.3g} {unit}"
     return f"{bytes_per_second:,.3g} B/s"

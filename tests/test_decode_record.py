@@ -118,6 +118,8 @@ def over_the_bound(each):
         ("E-11-08", rate(4)),
         ("E-11-09", at_zero(4) / at_zero(1)),
         ("E-11-10", over_the_bound(found("concatenated", 4))),
+        ("E-11-12", over_the_bound(found("preallocated", 1))),
+        ("E-11-13", over_the_bound(found("preallocated", 4))),
         ("E-11-11", median(longest(4)) / median(longest(1))),
     ],
 )

@@ -30,6 +30,7 @@ from autograde.values import Opaque, Raised
         ),
         ({"GB": 1.0 + 1e-15}, {"GB": 1.0}, ""),
         (3, None, "Yours is of type int; None was wanted."),
+        (3, [1, 2], "Yours is of type int; a value of type list or tuple was wanted."),
         (np.ones(2), np.ones((2, 1)), "Yours has shape (2,); (2, 1) was wanted."),
         (np.ones(2), np.ones(2, bool), "Yours holds float64; bool was wanted."),
         (

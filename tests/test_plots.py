@@ -402,6 +402,17 @@ def test_a_failing_answer_leaves_one_plain_line(error, line, capsys):
     assert capsys.readouterr() == (line + "\n", "")
 
 
+def test_a_picture_of_several_answers_names_them_all(capsys):
+    with when_written("fit_line", "step_bytes", "plausible"):
+        raise NotImplementedError
+    with when_written("fit_line", "step_bytes"):
+        raise ValueError("no")
+    assert capsys.readouterr().out.splitlines() == [
+        "This picture appears once `fit_line`, `step_bytes` and `plausible` are written.",
+        "This picture could not be drawn from your `fit_line` and `step_bytes` yet: ValueError: no",
+    ]
+
+
 def test_a_warning_while_drawing_stays_off_stderr(capsys, recwarn):
     with when_written("kv_bytes"):
         plots.bytes_by_tokens({"mine": [(1, -1), (2, 0)]}).png()

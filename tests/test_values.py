@@ -169,6 +169,7 @@ def test_an_exception_is_known_by_its_built_in_class():
 def test_large_numbers_are_shown_with_separators_and_long_lists_shortened():
     assert show(524288) == "524,288"
     assert show(192) == "192"
+    assert show([840818, {"n": 524288}]) == "[840_818, {'n': 524_288}]"  # a comma already stands between items
     assert show(list(range(20))) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … 8 more]"
     assert show(Raised("ValueError")) == "raises ValueError"
     assert "float64[2]" in show(np.ones(2))

@@ -202,6 +202,20 @@ def _nearest(ordered, q):
     return ordered[max(0, math.ceil(q * len(ordered)) - 1)]
 
 
+def _with_n(ordered, q):
+    """Interpolated, but at a rank that would lie behind the last trial for q = 1."""
+    rank = q * len(ordered)
+    below = min(int(rank), len(ordered) - 1)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (rank - int(rank)) * (ordered[above] - ordered[below])
+
+
+def _exclusive(ordered, q):
+    if len(ordered) == 1:
+        return ordered[0]
+    return statistics.quantiles(ordered, n=10)[0 if q < 0.5 else -1]
+
+
 def _summarised(median=lambda ordered: _between(ordered, 0.5), at=_between, taken=list, order=sorted, refuse=_finite):
     """A summary, right as it stands; each argument is a mistake."""
 
@@ -411,6 +425,12 @@ def _mean_ratio(pairs):
 def _mean_of_slopes(pairs):
     ordered = sorted(dict(pairs).items())
     return statistics.fmean((s1 - s0) / (c1 - c0) for (c0, s0), (c1, s1) in pairwise(ordered))
+
+
+def _contexts_merged(pairs):
+    """One point for each context, the mean of its times."""
+    times = {context: [s for c, s in pairs if c == context] for context, _ in pairs}
+    return _fit([(context, statistics.fmean(several)) for context, several in times.items()])
 
 
 def _freedom(factor):
@@ -741,6 +761,24 @@ SAID: dict[str, tuple[str, tuple[str, str, str], str]] = {
         ),
         "",
     ),
+    "rank_with_n": (
+        "Did you count ranks with n, although they run from 0 to n - 1?",
+        (
+            "Which rank do you give the percentile 100, and is there a trial of that rank?",
+            "Among n trials, numbered from 0, the last one has rank n - 1.",
+            "rank = q / 100 × (n - 1)",
+        ),
+        "",
+    ),
+    "exclusive_quantiles": (
+        "Did you take the percentiles from statistics.quantiles in its usual method, the exclusive one?",
+        (
+            "For few trials, does your p10 lie below the shortest of them?",
+            "The exclusive method supposes that a longer and a shorter trial exist somewhere; ours are all there are.",
+            "method='inclusive' counts ranks from 0 to n - 1; it wants two trials at least.",
+        ),
+        "",
+    ),
     "nan_summarised": (
         "Did a trial that is no number get past your test?",
         (
@@ -877,6 +915,15 @@ SAID: dict[str, tuple[str, tuple[str, str, str], str]] = {
         ),
         "",
     ),
+    "cache_first": (
+        "Did you return the bytes of the cache first, and those of the weights after them?",
+        (
+            "Which of your two numbers grows with the context, and in which place does it stand?",
+            "Both counts are right; their order is not.",
+            "return weight_bytes, cache_bytes",
+        ),
+        "",
+    ),
     "bits_swapped": (
         "Did you use the bits of the weights for the cache, and those of the cache for the weights?",
         (
@@ -946,6 +993,15 @@ SAID: dict[str, tuple[str, tuple[str, str, str], str]] = {
         (
             "What does your function give for -1 seconds?",
             "A time that is negative, infinite or no number is no measurement.",
+            "if not 0 < seconds < math.inf: raise ValueError(…)",
+        ),
+        "",
+    ),
+    "only_positive_wanted": (
+        "Did you refuse seconds of 0 and less, and let through those that are not finite?",
+        (
+            "What does your function do with NaN, and with infinitely many seconds?",
+            "Every comparison with NaN is false, and no measurement takes for ever.",
             "if not 0 < seconds < math.inf: raise ValueError(…)",
         ),
         "",
@@ -1159,6 +1215,15 @@ SAID: dict[str, tuple[str, tuple[str, str, str], str]] = {
         ),
         "",
     ),
+    "contexts_merged": (
+        "Did you average the times of each context first, and fit one point for each of them?",
+        (
+            "A context was measured three times, another once. How much should each weigh?",
+            "Every measurement counts; a mean of three is worth three points.",
+            "Sum over all pairs of zip(contexts, seconds).",
+        ),
+        "",
+    ),
     "repeated_dropped": (
         "Did you keep one point for each context, although some were measured more than once?",
         (
@@ -1328,6 +1393,8 @@ ANSWERS = (
             best=_summarised(median=min),
             extremes=_summarised(at=lambda ordered, q: ordered[0 if q < 0.5 else -1]),
             nearest_rank=_summarised(at=_nearest),
+            rank_with_n=_summarised(at=_with_n),
+            exclusive_quantiles=_summarised(at=_exclusive),
             nan_summarised=_summarised(refuse=_no_infinity_no_negative),
             infinity_summarised=_summarised(refuse=_no_nan_no_negative),
             negative_summarised=_summarised(refuse=_no_nan_no_infinity),
@@ -1359,6 +1426,7 @@ ANSWERS = (
             ),
             rounded_each_tensor=_bytes_with(cache=lambda *sizes: 16 * _up(_bits(*sizes) // 2)),
             float_bytes=_bytes_with(to=lambda bits: math.ceil(bits / 8)),
+            cache_first=lambda *sizes: _bytes_with()(*sizes)[::-1],
             bits_swapped=lambda card, n, batch, context, weight_bits, kv_bits: _bytes_with()(
                 card, n, batch, context, kv_bits, weight_bits
             ),
@@ -1384,6 +1452,7 @@ ANSWERS = (
             bits_per_second=_per_second(lambda n, s: 8 * n / s),
             whole_rate=_per_second(lambda n, s: n // s),
             zero_only_refused=_per_second(lambda n, s: n / s, refuse=lambda s: s == 0),
+            only_positive_wanted=_per_second(lambda n, s: n / s, refuse=lambda s: s <= 0),
             rate_of_nan=_per_second(lambda n, s: n / s, refuse=lambda s: s <= 0 or s == math.inf),
             zero_divides=_per_second(lambda n, s: n / s, refuse=lambda s: False),
         ),
@@ -1415,7 +1484,7 @@ ANSWERS = (
         ),
         alternatives=(_believes_by_share, _believes_by_doubts),
         hints=(
-            "Three things make a bandwidth impossible. How large is one of them?",
+            "Which bandwidths can no device have at all, whatever its ceiling is? There are three kinds.",
             "The limit is the ceiling and `slack` times the ceiling. NaN must fail, and it fails every comparison.",
             "Refuse the ceiling first; then 0 < bandwidth <= ceiling * (1 + slack) says it all.",
         ),
@@ -1434,6 +1503,7 @@ ANSWERS = (
             mean_of_slopes=_through_middle(_mean_of_slopes),
             one_less_above=_through_middle(_freedom(lambda n: n / (n - 1))),
             one_less_below=_through_middle(_freedom(lambda n: (n - 1) / n)),
+            contexts_merged=_fitted(_contexts_merged),
             repeated_dropped=_fitted(lambda pairs: _fit(list(dict(pairs).items()))),
             points_counted=_points_counted,
             lengths_not_compared=_nothing_compared,

@@ -114,7 +114,7 @@ class Chart:
             self.tokens = [ax.text(place, -0.03, "", **below) for place in places]
             self.times = [ax.text(-0.015, place, "", **left) for place in places]
             ax.set_xlabel("context: tokens of each request", labelpad=14, fontsize=9.5)
-            ax.set_title("time of one decode step", fontsize=9.5, loc="left", pad=24)
+            self.title = ax.text(0, 1.13, "", fontsize=9.5, transform=ax.transAxes)
             self.trials = ax.plot([], [], "o", color=plots.BLUE, markersize=4, alpha=0.3)[0]
             self.medians = ax.plot([], [], "o", color=plots.BLUE, markersize=7, label="median")[0]
             self.fit = ax.plot([], [], color=plots.BLUE, linewidth=1.3, label="fitted line")[0]
@@ -122,18 +122,21 @@ class Chart:
                 [], [], color=plots.VERMILION, linestyle=":", marker="_", linewidth=1.8, label="bound"
             )[0]
             self.missing = ax.plot([], [], "x", color=plots.VERMILION, markersize=8, clip_on=False)[0]
-            self.chosen = ax.axvline(-1, color=plots.SOFT, linewidth=1)
-            ax.legend(loc="lower left", bbox_to_anchor=(-0.02, 0.99), ncols=3, frameon=False, fontsize=9)
+            self.chosen = ax.axvline(-1, color=plots.SOFT, linewidth=1, label="chosen context")
+            ax.legend(
+                loc="lower left", bbox_to_anchor=(-0.02, 0.99), ncols=4, frameon=False, fontsize=8.5, columnspacing=1.2
+            )
 
     @property
     def moving(self):
         """The artists that a reading changes, in drawing order."""
         marks = self.chosen, self.bound, self.fit, self.trials, self.medians, self.missing
-        return [*marks, *self.tokens, *self.times]
+        return [*marks, self.title, *self.tokens, *self.times]
 
     def set(self, now: Reading) -> None:
         """Move the artists to a reading."""
         found, longest = now.series, axis_end(now.longest)
+        self.title.set_text(f"time of one decode step · {now.setting.way} · {_requests(now.setting.batch)}")
         most = max(found.bounds)
         for step, (tokens, time) in enumerate(zip(self.tokens, self.times, strict=True)):
             tokens.set_text(f"{most * step / STEPS:,.0f}")
@@ -147,6 +150,10 @@ class Chart:
         self.fit.set_data(ends, [(found.line[1] + found.line[0] * end * most) / longest for end in ends])
         self.missing.set_data([context / most for context in found.missing], [0] * len(found.missing))
         self.chosen.set_xdata([now.setting.context / most] * 2)
+
+
+def _requests(batch: int) -> str:
+    return f"{batch} request" + "s" * (batch > 1)
 
 
 def describe(now: Reading) -> str:
@@ -212,6 +219,7 @@ class Explorer(controls.Explorer):
         if found.row_rate:
             share = f"<span>{found.row_rate / found.copy_rate:.2f} of a copy</span>"
             rows += [
+                ("at context 0", f"<span>{plots.duration(found.line[1])}</span>"),
                 ("a token of context", f"<span>{plots.duration(found.line[0])}</span>"),
                 ("its rows come at", f"<span>{plots.rate_label(found.row_rate)}</span> {share}"),
             ]

@@ -21,7 +21,7 @@ STEP = 256 * MIB  # the axis ends at a multiple of it
 LOOKS = {
     "tensors": ("living tensors", plots.BLUE),
     "process": ("taken by this process", plots.ORANGE),
-    "machine_free": ("free for anybody, change", plots.GREEN),
+    "machine_free": ("free for anybody, change since moment 1", plots.GREEN),
 }
 SIGNS = {
     "growth": "the tensors themselves peak: two generations of a cache live at once",
@@ -70,7 +70,7 @@ def reading(data: dict, setting: Setting) -> Reading:
     """
     moments = [row for row in data["memory"] if row["scene"] == setting.scene]
     if not moments:
-        raise ValueError(f"{setting.scene} was not acted out there: it needs a GPU")
+        raise ValueError(f"{setting.scene}: not acted out there, only {', '.join(_scenes(data))}")
     if not 1 <= setting.moment <= len(moments):
         raise ValueError(f"moment: wanted one of 1 to {len(moments)}, got {setting.moment}")
     return Reading(setting, moments, SCENES[setting.scene].__doc__.rstrip("."))
@@ -101,15 +101,15 @@ class Chart:
                 key: ax.bar([m + 0.26 * (n - 1) for m in range(self.MOMENTS)], 0, 0.24, color=colour, label=label)
                 for n, (key, (label, colour)) in enumerate(LOOKS.items())
             }
-            self.figure.legend(
-                loc="upper center", ncols=3, frameon=False, fontsize=8.5, columnspacing=1, handlelength=1
-            )
+            look = {"frameon": False, "fontsize": 8, "columnspacing": 0.9, "handlelength": 1, "handletextpad": 0.5}
+            self.figure.legend(loc="upper center", bbox_to_anchor=(0.5, 0.95), ncols=3, **look)
+            self.title = self.figure.text(0.5, 0.975, "", ha="center", va="top", fontsize=9.5)
 
     @property
     def moving(self):
         """The artists that a reading changes, in drawing order."""
         bars = [bar for container in self.bars.values() for bar in container]
-        return [*bars, self.frame, *self.names, *(text for _, text in self.ticks)]
+        return [*bars, self.frame, self.title, *self.names, *(text for _, text in self.ticks)]
 
     def set(self, now: Reading) -> None:
         """Move the artists to a reading."""
@@ -122,6 +122,7 @@ class Chart:
             text.set_text(_two_lines(row["moment"]))
         for place, text in self.ticks:
             text.set_text(_short(place * most))
+        self.title.set_text(now.setting.scene)
         self.frame.set_x(now.setting.moment - 1.5)
 
 
@@ -148,6 +149,11 @@ def describe(now: Reading) -> str:
     return f"{now.setting.scene}. {'; '.join(said)}."
 
 
+def _scenes(data: dict) -> list[str]:
+    """The scenes that were acted out there, in order."""
+    return list(dict.fromkeys(row["scene"] for row in data["memory"]))
+
+
 def static_figure(sources: dict[str, dict]) -> Picture:
     """The explorer's picture at its first setting, for a page that cannot run it."""
     name, data = next(iter(sources.items()))
@@ -167,9 +173,16 @@ class Explorer(controls.Explorer):
     def __init__(self, sources: dict[str, dict]):
         self.sources, start = sources, Setting(next(iter(sources)))
         self.source = dropdown("measured", list(sources), start.source, "kv-memory-source")
-        self.scene = dropdown("scene", list(SCENES), start.scene, "kv-scene")
+        self.scene = dropdown("scene", _scenes(sources[start.source]), start.scene, "kv-scene")
+        self.source.observe(self._choose_source, "value")
         self.moment = choice("moment", range(1, Chart.MOMENTS + 1), start.moment, "kv-moment")
         super().__init__((self.source, self.scene, self.moment), Chart())
+
+    def _choose_source(self, change) -> None:
+        before, there = self.scene.value, _scenes(self.sources[change["new"]])
+        with self.together():
+            self.scene.options = there
+            self.scene.value = before if before in there else there[-1]
 
     def setting(self) -> Setting:
         """What the controls say."""

@@ -37,8 +37,8 @@ def test_the_explorers_follow_the_keyboard_and_a_sweep_can_be_interrupted(notebo
     cell.locator(".kv-moment [role=slider]").focus()
     notebook.keyboard.press("ArrowRight")
     expect(reading).to_contain_text("Half the bytes in one piece")
-    cell.locator(".kv-scene select").select_option("graph capture")
-    expect(reading).to_contain_text("it needs a GPU. Still shown")
+    cell.locator(".kv-scene select").select_option("growth")
+    expect(reading).to_contain_text("The old one is freed")
 
     # An interrupt ends a sweep, and keeps its rows.
     write(notebook, "Progress(len(points))", ENDLESS)
