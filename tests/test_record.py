@@ -1,8 +1,10 @@
 """The gradebook: the rows that stock nbgrader writes, whole or not at all, on SQLite and on PostgreSQL."""
 
 import contextlib
+import multiprocessing
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -337,39 +339,37 @@ def test_a_time_that_was_given_once_goes_when_none_is_given(url):
     assert dict(rows(url)["submitted_assignment"][0])["timestamp"] is None
 
 
-# Records 30 students in order, telling before each one; what it writes does not depend on what is there.
-CHILD = """
-import sys
-from autograde.course import lesson
-from autograde.grading.gradebook import open_gradebook, transaction
-from autograde.grading.record import Recorder
-from tests.gradebooks import result, settings
-
-url, LESSON = sys.argv[1], lesson("02_byte_formula")
-names = list(LESSON.exercises)
-print("opening", flush=True)
-with Recorder(settings(url), LESSON, LESSON.notebook("lessons")) as book:
-    for number in range(30):
-        print(number, flush=True)
-        book.record(result(LESSON, f"student{number}", set(names[: number % 8])), untouched=set(names[number % 8 :]))
-print("done", flush=True)
-"""
+def record_thirty(url, telling=None):
+    """Record 30 students in order, `telling` before each one. What is written does not depend on what is there."""
+    names = list(LESSON.exercises)
+    tell = telling.send if telling else lambda _: None
+    tell("opening")
+    with Recorder(settings(url), LESSON, RELEASE) as book:
+        for number in range(30):
+            tell(number)
+            right, rest = set(names[: number % 8]), set(names[number % 8 :])
+            book.record(result(LESSON, f"student{number}", right), untouched=rest)
 
 
 def test_killed_at_any_moment_and_run_again_the_gradebook_is_that_of_an_undisturbed_run(url, tmp_path):
-    draw = random.Random(5)
+    fresh = multiprocessing.get_context("forkserver")
+    fresh.set_forkserver_preload(["tests.test_record"])  # so that each process starts with nbgrader imported
+    draw, exits = random.Random(5), set()
     for lines in (1, 2, *(draw.randrange(2, 31) for _ in range(6))):
-        child = subprocess.Popen([sys.executable, "-c", CHILD, url], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        told, telling = fresh.Pipe(duplex=False)
+        child = fresh.Process(target=record_thirty, args=(url, telling))
+        child.start()
         for _ in range(lines):
-            child.stdout.readline()
+            told.recv()
         child.kill()  # somewhere in the opening, or in recording a student
-        child.wait()
-        child.stdout.close()
+        child.join()
+        exits.add(child.exitcode)
         for scores in grades(url, "auto_score", "needs_manual_grade").values() if lines > 1 else ():
             assert len(scores) == len(ALL) and (None, True) not in scores.values()
-    subprocess.run([sys.executable, "-c", CHILD, url], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    assert -signal.SIGKILL in exits
     undisturbed = f"sqlite:///{tmp_path / 'undisturbed.db'}"
-    subprocess.run([sys.executable, "-c", CHILD, undisturbed], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    record_thirty(url)
+    record_thirty(undisturbed)
     assert rows(url) == rows(undisturbed)
 
 
