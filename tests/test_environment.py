@@ -1,6 +1,8 @@
 """requirements.lock, environment.yml, pyproject.toml and what is installed say the same."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
 
@@ -12,7 +14,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from autograde.course import ROOT
+from autograde.course import ROOT, lesson
+from tests.notebooks import by_grade_id, read
 
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 LINES = [line for line in LOCK.splitlines() if line and not line.startswith("#")]
@@ -90,3 +93,16 @@ def test_conda_and_binder_install_the_lock_and_the_project():
     (python,) = (each.removeprefix("python=") for each in conda if each.startswith("python="))
     assert SpecifierSet(PROJECT["requires-python"]).contains(python)
     assert "-r requirements.lock" in pip and "-e ." in pip
+
+
+def test_the_colab_cell_installs_the_course_there_and_does_nothing_elsewhere(monkeypatch):
+    cell = by_grade_id(read(lesson("11_decode_timing").notebook("lessons")))["colab"].source
+    ran = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: ran.append(command[4:]))
+    monkeypatch.setattr("builtins.input", lambda _: "https://somewhere/course")
+    exec(cell, {})
+    assert ran == []
+    monkeypatch.setitem(sys.modules, "google.colab", None)
+    exec(cell, {})
+    locked = f"transformers=={locked_version('transformers')}"
+    assert ran == [[locked, "typer"], ["--no-deps", "git+https://somewhere/course"]]
