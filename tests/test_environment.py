@@ -98,7 +98,7 @@ def test_conda_and_binder_install_the_lock_and_the_project():
 def test_the_colab_cell_installs_the_course_there_and_does_nothing_elsewhere(monkeypatch):
     cell = by_grade_id(read(lesson("11_decode_timing").notebook("lessons")))["colab"].source
     ran = []
-    monkeypatch.setattr(subprocess, "run", lambda command, check: ran.append(command[4:]))
+    monkeypatch.setattr(subprocess, "run", lambda command, check: ran.append(command[5:]))
     monkeypatch.setattr("builtins.input", lambda _: "https://somewhere/course")
     exec(cell, {})
     assert ran == []
