@@ -50,10 +50,11 @@ class when_written:
     """`with when_written("kv_bytes"):` draws from a learner's function that may be unfinished or wrong.
 
     Whatever goes wrong inside becomes one plain line on stdout; nothing reaches stderr; the notebook goes on.
+    `what` says what the reader would see, if that is no picture.
     """
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self, name: str, what: str = "picture"):
+        self.name, self.what = name, what
 
     def __enter__(self):
         self._warnings = warnings.catch_warnings()
@@ -65,8 +66,9 @@ class when_written:
         if kind is None:
             return False
         if issubclass(kind, NotImplementedError):
-            print(f"This picture appears once `{self.name}` is written.")
+            print(f"This {self.what} appears once `{self.name}` is written.")
         elif issubclass(kind, Exception):  # an interrupt still stops the cell
             reason = " ".join(f"{kind.__name__}: {error}".split())
-            print(f"This picture could not be drawn from your `{self.name}` yet: {reason.rstrip(': ')}")
+            made = "drawn" if self.what == "picture" else "made"
+            print(f"This {self.what} could not be {made} from your `{self.name}` yet: {reason.rstrip(': ')}")
         return issubclass(kind, Exception)
