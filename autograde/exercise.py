@@ -102,7 +102,7 @@ class Answer:
     hints: tuple[str, str, str]  # for a mistake that nobody has named yet, and for an empty page
     tolerance: float = 0.0  # of floats, see `autograde.values.same`; integers are always exact
     accept: Callable[[Case, object], bool] | None = None  # where more than one value is right
-    explain: Callable[[Case, object], str] | None = None  # what a value lacks, where there is no one right value
+    explain: Callable[[Case, object], str] | None = None  # what a value, or that of a step, lacks
 
 
 @dataclass(frozen=True)

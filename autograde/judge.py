@@ -92,6 +92,7 @@ def _steps(answer: Answer, case: Case, outcome: Outcome, expected: list[object])
         lines = [_step(*step) + _came(value) for step, value in zip(steps[:at], values, strict=False)]
         lines.append(_step(*steps[at]))
         note = outcome.step_notes[at] if isinstance(values[at], Raised) else ""
+        note = note or (answer.explain(case, values[at]) if answer.explain else "")
         note = note or difference(values[at], expected[at], answer.tolerance)
         told = {"yours": show(values[at]), "expected": show(expected[at]), "note": note}
     # A text among the arguments of the class names an input that is shown above it.

@@ -12,7 +12,7 @@ from random import Random
 
 from autograde.check import answer_of
 from autograde.course import LESSONS
-from autograde.exercise import Answer
+from autograde.exercise import Answer, Case
 from autograde.judge import accepted, trace
 from autograde.values import same
 
@@ -39,20 +39,44 @@ def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
     names = [known.name for known in answer.misconceptions]
     rejected, diagnosed, distinct = (dict.fromkeys(names, True) for _ in range(3))
     for seed in seeds:
-        cases = answer.exercise.cases(Random(seed))
-        expected = [answer.expected(case) for case in cases]
-        traces = {known.name: trace(answer, known.wrong, cases) for known in answer.misconceptions}
-        right = {
-            name: list(map(accepted, [answer] * len(cases), cases, values, expected)) for name, values in traces.items()
-        }
-        for name, values in traces.items():
-            rejected[name] &= not all(right[name])
-            # Only those that fail the same cases can be the same, and there are many pairs.
-            alike = [other for other in names if right[other] == right[name]]
-            twins = [other for other in alike if same(values, traces[other], answer.tolerance)]
-            diagnosed[name] &= twins[:1] == [name]
-            distinct[name] &= twins == [name]
+        refused, groups = _tell_apart(answer, answer.exercise.cases(Random(seed)))
+        for first, *others in groups:
+            for name in (first, *others):
+                rejected[name] &= name in refused
+                diagnosed[name] &= name == first
+                distinct[name] &= not others
     return [Row(answer.exercise.name, name, rejected[name], diagnosed[name], distinct[name]) for name in names]
+
+
+def _tell_apart(answer: Answer, cases: list[Case]) -> tuple[set[str], list[list[str]]]:
+    """The names of the mistakes that some case refuses, and all names in groups that give the same values on all cases.
+
+    The most subtle case comes first, because it tells most of them apart. A mistake that has been refused, and is like
+    no other any more, need not be run on the rest.
+    """
+    refused: set[str] = set()
+    wrong = {known.name: known.wrong for known in answer.misconceptions}
+    groups, settled = [list(wrong)], []
+    for case in reversed(cases):
+        unsettled = [group for group in groups if len(group) > 1 or group[0] not in refused]
+        settled += [group for group in groups if group not in unsettled]
+        groups = []
+        if not unsettled:
+            break
+        expected = answer.expected(case)
+        for group in unsettled:
+            parts: list[tuple[object, list[str]]] = []  # a value, and who gives it
+            for name in group:
+                (value,) = trace(answer, wrong[name], [case])
+                if not accepted(answer, case, value, expected):
+                    refused.add(name)
+                alike = next((part for given, part in parts if same(value, given, answer.tolerance)), None)
+                if alike is None:
+                    parts.append((value, [name]))
+                else:
+                    alike.append(name)
+            groups += [part for _, part in parts]
+    return refused, settled + groups
 
 
 def table(names: Sequence[str] = (), seeds: range = SEEDS) -> list[Row]:

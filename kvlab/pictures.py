@@ -50,12 +50,13 @@ class when_written:
     """`with when_written("kv_bytes"):` draws from a learner's function, or several, that may be unfinished or wrong.
 
     Whatever goes wrong inside becomes one plain line on stdout; nothing reaches stderr; the notebook goes on.
+    `what` says what the reader would see, if that is no picture.
     """
 
-    def __init__(self, *names: str):
+    def __init__(self, *names: str, what: str = "picture"):
         *others, last = [f"`{name}`" for name in names]
         self.names = f"{', '.join(others)} and {last}" if others else last
-        self.verb = "are" if others else "is"
+        self.verb, self.what = "are" if others else "is", what
 
     def __enter__(self):
         self._warnings = warnings.catch_warnings()
@@ -67,8 +68,9 @@ class when_written:
         if kind is None:
             return False
         if issubclass(kind, NotImplementedError):
-            print(f"This picture appears once {self.names} {self.verb} written.")
+            print(f"This {self.what} appears once {self.names} {self.verb} written.")
         elif issubclass(kind, Exception):  # an interrupt still stops the cell
             reason = " ".join(f"{kind.__name__}: {error}".split())
-            print(f"This picture could not be drawn from your {self.names} yet: {reason.rstrip(': ')}")
+            made = "drawn" if self.what == "picture" else "made"
+            print(f"This {self.what} could not be {made} from your {self.names} yet: {reason.rstrip(': ')}")
         return issubclass(kind, Exception)

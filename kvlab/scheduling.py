@@ -2,7 +2,8 @@
 
 This is the library's version of what lesson 10 builds by hand. Blocks are `kvlab.paging`'s. A request of P prompt
 tokens that generates M writes P + M - 1 of them to the cache: nothing reads the last one, so it is never written.
-The policy is that of vLLM's scheduler in small: running requests first, chunks of prompts, preemption by recomputation.
+As in vLLM's scheduler, running requests come first, prompts in chunks, and who is preempted is computed again; lesson
+10 lists what vLLM does otherwise.
 """
 
 from collections import deque

@@ -413,6 +413,14 @@ def test_a_picture_of_several_answers_names_them_all(capsys):
     ]
 
 
+def test_what_is_no_picture_is_not_called_one(capsys):
+    for error in (NotImplementedError(), ValueError("no")):
+        with when_written("kv_bytes", what="output"):
+            raise error
+    said = "This output appears once `kv_bytes` is written.\nThis output could not be made from your `kv_bytes` yet: "
+    assert capsys.readouterr().out == f"{said}ValueError: no\n"
+
+
 def test_a_warning_while_drawing_stays_off_stderr(capsys, recwarn):
     with when_written("kv_bytes"):
         plots.bytes_by_tokens({"mine": [(1, -1), (2, 0)]}).png()

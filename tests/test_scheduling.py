@@ -14,8 +14,9 @@ from autograde.course import lesson
 from autograde.judge import trace
 from autograde.values import same
 from kvlab import paging, scheduling
+from kvlab.pictures import when_written
 from kvlab.scheduling import Scheduler, admit, latency_report
-from tests.notebooks import learner_of
+from tests.notebooks import learner_of, read
 
 
 @pytest.fixture(scope="module")
@@ -185,3 +186,41 @@ def test_the_library_and_the_solution_give_the_same_on_the_checks_cases(learner,
         expected = [answer.expected(case) for case in cases]
         for candidate in (learner[name], getattr(scheduling, name)):
             assert same(trace(answer, candidate, cases), expected, 1e-9)
+
+
+class NeverFrees(Scheduler):
+    """Forgets who is done, and keeps their blocks."""
+
+    def _drop(self, request):
+        if request.sequence < 0:
+            self.waiting.remove(request)
+        else:
+            self.running.remove(request)
+
+
+class Unwritten(Scheduler):
+    def step(self):
+        raise NotImplementedError
+
+
+def unwritten_report(arrival, stamps):
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "report", "said"),
+    [
+        (Scheduler, latency_report, "budget  16: "),
+        (
+            NeverFrees,
+            latency_report,
+            "This output could not be made from your `Scheduler` yet: RuntimeError: 400 steps",
+        ),
+        (Unwritten, latency_report, "This output appears once `Scheduler` is written."),
+        (Scheduler, unwritten_report, "This output appears once `latency_report` is written."),
+    ],
+)
+def test_three_numbers_of_one_server_end_whatever_the_learner_wrote(scheduler, report, said, capsys):
+    (cell,) = (c for c in read(lesson("10_admission").notebook("solutions")).cells if "(16, 64, 512)" in c.source)
+    exec(cell.source, {"when_written": when_written, "Scheduler": scheduler, "latency_report": report})
+    assert capsys.readouterr().out.startswith(said)

@@ -36,11 +36,12 @@ def unchecked(usable, weights, reserves):
     return usable - weights
 
 
-def rank(share=None, check=True, weights=None, latent=None):
+def rank(share=None, check=True, weights=None, latent=None, bits=None):
     """A rank written from the card down: `share` gives KV heads, `latent` elements of a latent."""
 
     def per_rank_fit(card, n, tp, device, reserve, context, weight_bits=16, kv_bits=16):
         layers, heads = card["num_hidden_layers"], card["num_attention_heads"]
+        weight_bits, kv_bits = bits(weight_bits, kv_bits) if bits else (weight_bits, kv_bits)
         if heads / tp != heads // tp:
             raise ValueError
         if "kv_lora_rank" in card:
@@ -52,7 +53,7 @@ def rank(share=None, check=True, weights=None, latent=None):
                 raise ValueError
             kv = share(stored, tp) if share else -(-stored // tp)
             width = 2 * kv * card["head_dim"]
-        token = layers * width * kv_bits // 8
+        token = int(layers * width * kv_bits) // 8
         held = math.ceil(n * weight_bits / 8 / tp) if weights is None else weights(n * weight_bits, tp)
         fits = 0
         left = device - reserve - held
@@ -71,6 +72,34 @@ def claim(size, bytes_per_weight=2):
         return {"requests": fits, "missing_bytes": max(claimed * each - spare, 0)}
 
     return check_claim
+
+
+def claim_cut_off(claimed, card, n, usable, reserve, context):
+    spare = max(usable - reserve - 2 * n, 0)
+    each = 4 * card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"] * context
+    return {"requests": spare // each, "missing_bytes": max(claimed * each - spare, 0)}
+
+
+def served_from(queue, free, block):
+    """Empties the list of whoever asks."""
+    names = []
+    while queue:
+        name, prompt, answer = queue[0]
+        free -= math.ceil((prompt + answer - 1) / block)
+        if free < 0:
+            break
+        names.append(name)
+        del queue[0]
+    return names
+
+
+def everyone_alone(queue, free, block):
+    names = []
+    for name, prompt, answer in queue:
+        if (prompt + answer - 2) // block + 1 > free:
+            break
+        names += [name]
+    return names
 
 
 def queue_loop(cost, stop=True, spare=0):
@@ -297,6 +326,166 @@ class Stops(Desk):
         super().serve(each)
 
 
+class Keeps(Desk):
+    """Who is sent away still believes that its tokens are cached."""
+
+    def evict(self, each):
+        done = each["done"]
+        super().evict(each)
+        each["done"] = done
+
+    def may_enter(self, each):
+        return math.ceil((each["prompt"] + each["out"]) / self.block) <= self.pool.free_blocks
+
+
+class KeepsAndAsks(Keeps):
+    """The same, where the table's length is compared before anything is appended."""
+
+    def serve(self, each):
+        n = min(self.missing(each), self.left)
+        while each["key"] is not None:
+            held = len(self.pool.table(each["key"]))
+            if math.ceil((each["done"] + n) / self.block) - held <= self.pool.free_blocks:
+                return super().serve(each)
+            self.evict(self.victim(each))
+
+
+class OnlyAsked(Desk):
+    """Starts again from the prompt, and counts what it has said."""
+
+    def evict(self, each):
+        super().evict(each)
+        each["answer"] -= each["out"]
+        each["out"] = 0
+
+
+class AsksForLess(Desk):
+    def may_enter(self, each):
+        return math.ceil(each["prompt"] / self.block) <= self.pool.free_blocks
+
+    def enter(self, each):
+        if math.ceil(min(self.missing(each), self.left) / self.block) > self.pool.free_blocks:
+            each["key"] = self.pool.allocate(0)
+            self.inside.append(each)
+            raise MemoryError
+        super().enter(each)
+
+
+class InTwo(Desk):
+    """Who comes back writes its prompt, and the rest in the next step."""
+
+    def enter(self, each):
+        out, each["out"], left = each["out"], 0, self.left
+        speak, self.speak = self.speak, (lambda who: None) if out else self.speak
+        super().enter(each)
+        each["out"], self.speak = each["out"] + out, speak
+        assert self.left < left
+
+
+class LastFirst(Desk):
+    def turns(self):
+        return reversed(list(self.inside))
+
+
+class Shifting(Desk):
+    """A list that gets shorter while it is walked through."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.inside = []
+
+    def turns(self):
+        return self.inside
+
+
+class Ghosts(Desk):
+    """Who was sent away by another has its turn, without a sequence."""
+
+    def round(self):
+        for each in self.turns():
+            if self.left:
+                self.pool.table(each["key"])
+                self.serve(each)
+
+
+class Hesitant(Desk):
+    """As vLLM does: nobody new in a step that sent somebody away."""
+
+    def welcome(self):
+        if "preempt" not in {kind for kind, *_ in self.log}:
+            super().welcome()
+
+
+class Backwards(Desk):
+    """Those outside expire before those inside."""
+
+    def step(self):
+        late = [each["id"] for each in [*self.line, *self.inside] if each["end"] < self.clock + 1]
+        events = super().step()
+        return [("expire", id) for id in late] + events[len(late) :]
+
+
+class Remembers(Desk):
+    def submit(self, id, prompt, answer, deadline=None):
+        try:
+            super().submit(id, prompt, answer, deadline)
+        except ValueError:
+            self.worst, worst = (lambda *sizes: 0), self.worst
+            super().submit(id, prompt, answer, deadline)
+            self.worst = worst
+            raise
+
+
+class WritesAll(Desk):
+    """Writes the last token too, and ends when everything is written."""
+
+    def speak(self, each):
+        if each["out"] == each["answer"]:
+            self.drop(each)
+            self.log.append(("finish", each["id"]))
+        else:
+            each["out"] += 1
+            self.log.append(("token", each["id"]))
+
+
+class Talks(Desk):
+    def submit(self, id, prompt, answer, deadline=None):
+        super().submit(id, prompt, answer, deadline)
+        self.line[-1]["answer"] += 1
+
+
+class Unsorted(Desk):
+    """Of two inside that are late, the younger first."""
+
+    def step(self):
+        events = super().step()
+        late = [event for event in events if event[0] == "expire"]
+        return late[::-1] + events[len(late) :]
+
+
+class TooEarly(Desk):
+    """Shows the table as it was before the tokens came."""
+
+    def serve(self, each):
+        before, self.log = self.log, []
+        table = self.pool.table(each["key"])
+        super().serve(each)
+        self.log = before + [(*e[:3], table) if e[:2] == ("write", each["id"]) else e for e in self.log]
+
+
+class Tableless(Desk):
+    def step(self):
+        return [event[:3] for event in super().step()]
+
+
+class Forger(Desk):
+    """The words of a write in place of its table."""
+
+    def step(self):
+        events = super().step()
+        return [("write", f"{e[1]} {e[2]}: {e[1]}0-{e[2] - 1}, {len(e[3])} blocks") if e[3:] else e for e in events]
+
+
 class Mute(Desk):
     """No event for a token."""
 
@@ -360,6 +549,21 @@ VARIANTS = [
     ("per_rank_fit", rank(latent=lambda width, tp: width * 2), "latent_twice"),
     ("per_rank_fit", rank(weights=lambda bits, tp: math.ceil(bits / 8)), "weights_on_every_rank"),
     ("per_rank_fit", rank(weights=lambda bits, tp: bits // 8 // tp), "weights_rounded_down"),
+    ("max_requests", lambda room, size: int(round(room / size, 0)), "rounded_to_nearest"),
+    (
+        "per_rank_fit",
+        rank(share=lambda stored, tp: stored if tp == 1 else stored // tp),
+        "no_head_at_all",
+    ),
+    ("per_rank_fit", rank(bits=lambda weights, kv: (weights, 16)), "kv_bits_ignored"),
+    ("per_rank_fit", rank(bits=lambda weights, kv: (weights * 8, kv * 8)), "bits_as_bytes"),
+    ("per_rank_fit", rank(bits=lambda weights, kv: (weights, kv * 8)), "cache_bits_as_bytes"),
+    (
+        "per_rank_fit",
+        rank(bits=lambda weights, kv: (weights, kv / 2), latent=lambda width, tp: width * 2),
+        "keys_without_values",
+    ),
+    ("check_claim", claim_cut_off, "missing_from_no_room"),
     ("check_claim", claim(lambda card: card["num_attention_heads"] * card["head_dim"]), "query_heads_stored"),
     (
         "check_claim",
@@ -373,6 +577,8 @@ VARIANTS = [
     ("admit", queue_loop(lambda p, answer, block: (p + answer - 1) / block, stop=False), "overtaking"),
     ("admit", queue_loop(lambda p, answer, block: (p + answer - 1) / block, spare=1), "strictly_fewer"),
     ("admit", queue_loop(lambda p, answer, block: (p + answer - 1) // block), "floor_instead_of_ceiling"),
+    ("admit", served_from, "queue_taken_apart"),
+    ("admit", everyone_alone, "blocks_never_fewer"),
     ("Scheduler", ToTheEnd, "preempted_to_the_tail"),
     ("Scheduler", FirstIn, "oldest_preempted"),
     ("Scheduler", StartsAgain, "generated_tokens_forgotten"),
@@ -387,6 +593,19 @@ VARIANTS = [
     ("Scheduler", Everybody, "nobody_refused"),
     ("Scheduler", OneMore, "refused_for_the_last_token"),
     ("Scheduler", Stops, "youngest_stalls"),
+    ("Scheduler", Keeps, "cached_kept_beside_a_new_table"),
+    ("Scheduler", KeepsAndAsks, "cached_kept"),
+    ("Scheduler", OnlyAsked, "prompt_alone_computed_again"),
+    ("Scheduler", AsksForLess, "prompt_alone_asked_for"),
+    ("Scheduler", InTwo, "generated_tokens_one_step_late"),
+    ("Scheduler", LastFirst, "youngest_first"),
+    ("Scheduler", Shifting, "list_changed_while_walked"),
+    ("Scheduler", Ghosts, "turn_of_the_preempted"),
+    ("Scheduler", Hesitant, "nobody_after_a_preemption"),
+    ("Scheduler", Backwards, "waiting_expire_first"),
+    ("Scheduler", Remembers, "refused_and_queued"),
+    ("Scheduler", WritesAll, "last_token_written"),
+    ("Scheduler", Talks, "one_token_too_many"),
     ("latency_report", times(first=lambda arrival, stamps: stamps[0]), "arrival_ignored"),
     (
         "latency_report",
@@ -403,6 +622,11 @@ UNRELATED = [
     ("check_claim", lambda claimed, *more: {"requests": claimed, "missing_bytes": 0}),
     ("admit", lambda queue, free, block: [name for name, *_ in queue]),
     ("admit", lambda queue, free, block: []),
+    ("admit", lambda queue, free, block: queue.sort() or []),
+    ("Scheduler", Unsorted),
+    ("Scheduler", TooEarly),
+    ("Scheduler", Tableless),
+    ("Scheduler", Forger),
     ("Scheduler", Mute),
     ("Scheduler", Reversed),
     ("Scheduler", Everywhere),
@@ -423,6 +647,27 @@ def test_tokens_that_were_overwritten_are_told_apart_from_ones_own():
     verdict = examine(answer_of("Scheduler"), 1, Everywhere, 1)
     assert verdict.case_label == "requests join while others run"
     assert "'A0-" in verdict.yours or "'B0-" in verdict.yours
+
+
+def test_a_table_without_its_slots_is_said_to_come_too_early():
+    note = examine(answer_of("Scheduler"), 1, TooEarly, 1).note
+    assert "through its table of 0 blocks: 6 without a slot. Was the table taken before pool.append?" in note
+
+
+def test_what_is_no_event_is_told_as_the_learner_wrote_it():
+    for wrong, shown in ((Tableless, "['write', 'A', 6]"), (Forger, "['write', 'A 6: A0-5, 2 blocks']")):
+        note = examine(answer_of("Scheduler"), 1, wrong, 1).note
+        assert note.startswith(f"{shown} is no event that can be followed. Wanted: (kind, id), or")
+
+
+def test_a_table_of_somebody_else_is_read_back():
+    note = examine(answer_of("Scheduler"), 1, Everywhere, 1).note
+    assert note.startswith("Read back after 'write") and note.endswith("the table of this request, in its order?")
+
+
+def test_an_admission_that_takes_the_queue_apart_is_told_what_is_left():
+    verdict = examine(answer_of("admit"), 1, served_from, 1)
+    assert verdict.case_number == 1 and "changed queue: 0 left" in verdict.yours
 
 
 def test_words_in_place_of_an_event_are_no_event():

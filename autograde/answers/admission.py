@@ -7,13 +7,13 @@ which they came, and writes one token after the other into the lowest slot that 
 from bisect import bisect_right
 from collections import deque
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from math import ceil, floor, inf
 from statistics import median
 
 from autograde.exercise import Answer, Case, Misconception
 from autograde.exercises.admission import EXERCISES, _run_scheduler
-from autograde.values import Raised
+from autograde.values import Raised, show
 from kvlab.paging import BlockPool
 
 ATOL = 1e-9
@@ -248,6 +248,8 @@ def _per_rank(
     width=lambda card: card["head_dim"],
     room=lambda device, reserve, weights, tp: max(0, device - reserve - weights),
     requests=lambda room, size: room // size,
+    factor=2,
+    bits_of=8,
 ):
     """The fit of a rank, right as it stands; each argument is a mistake."""
 
@@ -263,8 +265,8 @@ def _per_rank(
         else:
             indivisible(card[stored], tp)
             count = heads(card[stored], tp)
-            elements = int(2 * count * width(card))
-        per_token = card["num_hidden_layers"] * elements * kv_bits // 8
+            elements = int(factor * count * width(card))
+        per_token = card["num_hidden_layers"] * elements * kv_bits // bits_of
         mine = weights(params * weight_bits, tp)
         fit = requests(room(device, reserve, mine, tp), context * per_token)
         return {"weight_bytes": mine, "kv_heads": count, "kv_bytes_per_token": per_token, "requests": fit}
@@ -380,6 +382,24 @@ def _admit_pooled(queue, free, block):
     return names
 
 
+def _admit_all_that_fit_alone(queue, free, block):
+    return [name for name, _ in takewhile(lambda each: each[1] <= free, _costs(queue, block))]
+
+
+def _costs(queue, block):
+    return [(name, _worst(prompt, answer, block)) for name, prompt, answer in queue]
+
+
+def _admit_from_the_queue_itself(queue, free, block):
+    """Takes the requests out of the list that somebody else keeps."""
+    names = []
+    while queue and _worst(*queue[0][1:], block) <= free:
+        name, prompt, answer = queue.pop(0)
+        free -= _worst(prompt, answer, block)
+        names.append(name)
+    return names
+
+
 def _admit_by_pool(queue, free, block):
     """Right: a pool is asked for the blocks."""
     pool, names = BlockPool(free, block), []
@@ -406,6 +426,7 @@ class _Job:
     def __init__(self, id, prompt, answer, last):
         self.id, self.prompt, self.answer, self.last = id, prompt, answer, last
         self.known, self.made, self.cached, self.table = prompt, 0, 0, []
+        self.lost = 0  # tokens that a wrong scheduler takes for cached
 
 
 class _Books:
@@ -653,6 +674,35 @@ class _AdmissionFirst(_Books):
         self.serve()
 
 
+class _YoungestFirst(_Books):
+    def order(self):
+        return self.running[::-1]
+
+
+class _WalksThroughTheList(_Books):
+    """Walks through the list of the running itself, so that the one behind a request that leaves is passed over."""
+
+    def order(self):
+        return self.running
+
+
+class _TurnForThePreempted(_Books):
+    """Who was sent away in this step is asked for its table, which it no longer has."""
+
+    def serve(self):
+        for job in self.order():
+            if self.left > 0 and job not in self.running:
+                raise KeyError(None)
+            if self.left > 0:
+                self.turn(job)
+
+
+class _NobodyAfterAPreemption(_Books):
+    def admit(self):
+        if not any(kind == "preempt" for kind, *_ in self.events):
+            super().admit()
+
+
 class _Static(_Books):
     """Nobody joins while others run."""
 
@@ -720,6 +770,24 @@ class _Resumed(_Books):
         pass
 
 
+class _CachedKept(_Books):
+    """Begins a new sequence in the pool, and still counts the tokens of the old one as cached."""
+
+    def forget(self, job):
+        job.lost = job.cached
+
+    def take(self, job, n):
+        while len(job.table) * self.block < job.cached - job.lost + n:
+            job.table.append(self.unused.pop())
+
+
+class _CachedKeptByAPool(_CachedKept):
+    """The same, where it is the new sequence that says how many blocks are missing."""
+
+    def missing(self, job, n):
+        return _up(job.cached - job.lost + n, self.block) - len(job.table)
+
+
 class _PreemptKeepsBlocks(_Books):
     """The blocks of a preempted request are never free again."""
 
@@ -743,6 +811,28 @@ class _YoungestStalls(_Books):
 class _Overtaking(_Books):
     def candidate(self):
         return next((job for job in self.queue if self.fits(job)), None)
+
+
+class _AsksForThePrompt(_Books):
+    def fits(self, job):
+        return _up(job.prompt, self.block) <= len(self.unused)
+
+
+class _PromptOnReturn(_Books):
+    """A request that comes back writes its prompt first, and what it generated one step later."""
+
+    def first(self, job):
+        self.write(job, min(job.prompt, self.left))
+
+
+class _OneTooMany(_Books):
+    def after(self, job):
+        if job.cached == job.known:
+            self.events.append(["token", job.id])
+            job.known += 1
+            job.made += 1
+            if job.made > job.answer:
+                self.finish(job)
 
 
 class _FirstChunkOnly(_Books):
@@ -821,6 +911,14 @@ class _RunningExpireOnly(_Books):
         return job in self.running and super().late(job)
 
 
+class _WaitingExpireFirst(_Books):
+    def expire(self):
+        for job in self.queue + self.running:
+            if self.late(job):
+                self.expired(job)
+                self.events.append(["expire", job.id])
+
+
 class _ExpireLast(_Books):
     def phases(self):
         self.serve()
@@ -852,7 +950,7 @@ class _WritesTheLast(_Books):
     """The last token is written too before the request ends."""
 
     def after(self, job):
-        if job.made == job.answer:
+        if job.cached == job.known and job.made == job.answer:
             self.finish(job)
         elif job.cached == job.known:
             self.events.append(["token", job.id])
@@ -880,9 +978,33 @@ class _RefusesByPrompt(_Books):
         return _up(prompt, self.block)
 
 
+class _RefusedStays(_Books):
+    def submit(self, id, prompt, answer, deadline=None):
+        try:
+            super().submit(id, prompt, answer, deadline)
+        except ValueError:
+            self.queue.append(_Job(id, prompt, answer, inf if deadline is None else deadline))
+            raise
+
+
 class _RefusesNobody(_Books):
     def most(self, prompt, answer):
         return 0
+
+
+def _told(_case: Case, value: object) -> str:
+    """What the first event of a step that could not be followed, or read back, lacks; "" where there is none."""
+    strange = next((item for item in value if type(item) is list), None) if type(value) is list else None
+    if strange is None:
+        return ""
+    if len(strange) == 1:
+        wanted = '(kind, id), or ("write", id, n, table) with n an int and table a list of block numbers'
+        return f"{show(strange[0])} is no event that can be followed. Wanted: {wanted}."
+    event, *read, blocks = strange
+    said = f"Read back after {event!r}, through its table of {blocks}: {', '.join(read)}."
+    if "without a slot" in read[-1]:
+        return f"{said} Was the table taken before pool.append?"
+    return f"{said} Is it the table of this request, in its order?"
 
 
 # ---------------------------------------------------------------------------
@@ -1038,7 +1160,7 @@ ANSWERS = (
             ),
             Misconception(
                 "rounded_to_nearest",
-                lambda room, size: (2 * room + size) // (2 * size),
+                lambda room, size: round(room / size),
                 "Did you round to the nearest number?",
                 (
                     "There is room for three and three quarters. How many can come?",
@@ -1116,8 +1238,8 @@ ANSWERS = (
             ),
             Misconception(
                 "no_head_at_all",
-                _per_rank(heads=lambda stored, tp: stored // tp, requests=lambda room, size: room // max(1, size)),
-                "Did whole-number division leave a rank without a KV head?",
+                _per_rank(heads=lambda stored, tp: stored // tp),
+                "Did whole-number division leave a rank without a KV head, so that a token has 0 bytes?",
                 (
                     "6 // 12 is 0. What do the query heads of that rank read?",
                     "Beyond one head per rank the heads are replicated.",
@@ -1257,6 +1379,46 @@ ANSWERS = (
                 ),
             ),
             Misconception(
+                "kv_bits_ignored",
+                _per_rank(bits=lambda weight_bits, kv_bits: (weight_bits, 16)),
+                "Does your cache have 16 bits whatever kv_bits says?",
+                (
+                    "What changes when the cache is stored in FP8?",
+                    "An element of the cache has kv_bits bits.",
+                    "elements * kv_bits // 8.",
+                ),
+            ),
+            Misconception(
+                "bits_as_bytes",
+                _per_rank(weights=lambda bits, tp: -(-bits // tp), bits_of=1),
+                "Did you take bits for bytes?",
+                (
+                    "How many bits has a byte?",
+                    "weight_bits and kv_bits count bits, and all that you return counts bytes.",
+                    "Divide by 8 wherever bits become bytes.",
+                ),
+            ),
+            Misconception(
+                "cache_bits_as_bytes",
+                _per_rank(bits_of=1),
+                "Did you take the bits of the cache for bytes?",
+                (
+                    "How many bits has a byte?",
+                    "kv_bits counts bits, and kv_bytes_per_token counts bytes.",
+                    "elements * kv_bits // 8.",
+                ),
+            ),
+            Misconception(
+                "keys_without_values",
+                _per_rank(factor=1),
+                "Did you store one element where K and V are two?",
+                (
+                    "What is cached for each KV head and token?",
+                    "A key and a value, each of head_dim elements.",
+                    "2 * heads * head_dim elements per layer.",
+                ),
+            ),
+            Misconception(
                 "requests_rounded_up",
                 _per_rank(requests=lambda room, size: -(-room // size)),
                 "Did you round the requests up?",
@@ -1352,6 +1514,16 @@ ANSWERS = (
                     "How many bytes are missing when none is?",
                     "A claim that holds misses 0.",
                     "max(0, claimed * size - room).",
+                ),
+            ),
+            Misconception(
+                "missing_from_no_room",
+                _claim_of(missing=lambda claimed, fit, size, room: max(0, claimed * size - max(0, room))),
+                "Did you forget what the weights lack already when you counted the missing bytes?",
+                (
+                    "The weights alone are too large. Are only the requests missing?",
+                    "A room cut off at 0 forgets by how much the weights exceed the device.",
+                    "max(0, …) for the requests only; missing_bytes takes the room as it is, below 0 too.",
                 ),
             ),
             Misconception(
@@ -1463,6 +1635,26 @@ ANSWERS = (
                 ("Three blocks are needed, three are free.", "The last block may be used too.", "Compare with <=."),
             ),
             Misconception(
+                "blocks_never_fewer",
+                _admit_all_that_fit_alone,
+                "Do you compare each request with all free blocks, as if nobody had been admitted before it?",
+                (
+                    "Six blocks are free, two requests of four blocks come. Who gets which?",
+                    "Whoever is admitted takes blocks from those that follow.",
+                    "free_blocks -= needed.",
+                ),
+            ),
+            Misconception(
+                "queue_taken_apart",
+                _admit_from_the_queue_itself,
+                "Do you take requests out of the queue that you were given?",
+                (
+                    "Whose list is it?",
+                    "You were asked for names. Who called you may still need the queue.",
+                    "for id, prompt_tokens, max_new_tokens in queue: …, and no pop.",
+                ),
+            ),
+            Misconception(
                 "noticed_too_late",
                 _admitting(_worst, late=True),
                 "Did you admit the request that shows that the blocks do not suffice?",
@@ -1513,6 +1705,47 @@ ANSWERS = (
                     "The running come first; newcomers take what is left.",
                     "First the loop over the running, then the one over the queue.",
                 ),
+            ),
+            Misconception(
+                "youngest_first",
+                _YoungestFirst,
+                "Does the youngest of the running have its turn first?",
+                (
+                    "Who is served when the budget does not suffice for all?",
+                    "Whoever came first has waited longest.",
+                    "for request in list(self.running), to which newcomers are appended.",
+                ),
+            ),
+            Misconception(
+                "list_changed_while_walked",
+                _WalksThroughTheList,
+                "Do requests leave self.running while your loop walks through it?",
+                (
+                    "The first of three leaves the list during its turn. Which one comes next?",
+                    "The list moves up under the loop, and one request is passed over in this step.",
+                    "for request in list(self.running): a copy stays as it is.",
+                ),
+            ),
+            Misconception(
+                "turn_of_the_preempted",
+                _TurnForThePreempted,
+                "Does a request that was preempted in this very step still get its turn?",
+                (
+                    "The loop walks through a copy of the running. Who may have left since it was made?",
+                    "Who was preempted has no sequence any more, and its table is asked for.",
+                    "if request not in self.running: continue.",
+                ),
+            ),
+            Misconception(
+                "nobody_after_a_preemption",
+                _NobodyAfterAPreemption,
+                "Is nobody admitted in a step that preempted somebody?",
+                (
+                    "Budget is left, and the head of the queue fits. What forbids it here?",
+                    "Rule 9 asks for budget and blocks, and for nothing else. vLLM does as you do.",
+                    "No condition on preemptions in the loop over the queue.",
+                ),
+                "https://github.com/vllm-project/vllm/blob/v0.11.2/vllm/v1/core/sched/scheduler.py",
             ),
             Misconception(
                 "nobody_joins",
@@ -1595,12 +1828,42 @@ ANSWERS = (
                 ),
             ),
             Misconception(
+                "generated_tokens_one_step_late",
+                _PromptOnReturn,
+                "Does a preempted request write only its prompt in the step in which it returns?",
+                (
+                    "Budget is left. What keeps it from writing all that it knows?",
+                    "Its turn is the same as any other: known - cached, as far as the budget goes.",
+                    "n = min(known - cached, budget), where known counts the generated tokens too.",
+                ),
+            ),
+            Misconception(
                 "resumed_without_recomputation",
                 _Resumed,
                 "Does a preempted request go on as if its keys and values were still there?",
                 (
                     "Who has its blocks now?",
                     "They were given away, and its K and V with them.",
+                    "cached = 0 when it is preempted.",
+                ),
+            ),
+            Misconception(
+                "cached_kept",
+                _CachedKept,
+                "Does a request still count tokens as cached after it was preempted?",
+                (
+                    "A new sequence was allocated. How many tokens lie in it?",
+                    "Its blocks went to others, and its table begins anew with nothing.",
+                    "cached = 0 when it is preempted.",
+                ),
+            ),
+            Misconception(
+                "cached_kept_beside_a_new_table",
+                _CachedKeptByAPool,
+                "Does a request still count tokens as cached after it was preempted?",
+                (
+                    "A new sequence was allocated. How many tokens lie in it?",
+                    "pool.append counts from the new, empty sequence, and you count from the old one.",
                     "cached = 0 when it is preempted.",
                 ),
             ),
@@ -1632,6 +1895,16 @@ ANSWERS = (
                     "What happens when the second chunk finds no block?",
                     "It is preempted at once, and the work was for nothing.",
                     "Ask whether all known tokens fit: blocks_needed(known, block) <= free_blocks.",
+                ),
+            ),
+            Misconception(
+                "prompt_alone_asked_for",
+                _AsksForThePrompt,
+                "Do you ask for the blocks of the prompt alone when a preempted request returns?",
+                (
+                    "It had generated five tokens before it was preempted. What does it know?",
+                    "All known tokens are written again, prompt and generated.",
+                    "blocks_needed(known, block) <= free_blocks, where known counts the generated tokens too.",
                 ),
             ),
             Misconception(
@@ -1735,6 +2008,16 @@ ANSWERS = (
                 ),
             ),
             Misconception(
+                "waiting_expire_first",
+                _WaitingExpireFirst,
+                "Do the waiting expire before the running?",
+                (
+                    "One that runs and one that waits are late in the same step. Whose event comes first?",
+                    "The running, then the waiting.",
+                    "for request in self.running + self.waiting.",
+                ),
+            ),
+            Misconception(
                 "expired_at_the_end",
                 _ExpireLast,
                 "Do you look at the deadlines only at the end of a step?",
@@ -1775,6 +2058,16 @@ ANSWERS = (
                 ),
             ),
             Misconception(
+                "one_token_too_many",
+                _OneTooMany,
+                "Does a request generate one token more than it may?",
+                (
+                    "It may generate two. After which of its tokens does it end?",
+                    "With the last one it ends, in the same step.",
+                    "left -= 1 with each token, and the end as soon as left is 0.",
+                ),
+            ),
+            Misconception(
                 "no_token_from_the_prompt",
                 _NoTokenFromPrefill,
                 "Does the step that completes a prompt give no token?",
@@ -1805,6 +2098,16 @@ ANSWERS = (
                 ),
             ),
             Misconception(
+                "refused_and_queued",
+                _RefusedStays,
+                "Does a request that you refuse stand in the queue all the same?",
+                (
+                    "What does the queue look like after your ValueError?",
+                    "Whoever is refused must not be let in later, nor stand in the way.",
+                    "Compare first, raise, and only then append.",
+                ),
+            ),
+            Misconception(
                 "nobody_refused",
                 _RefusesNobody,
                 "Does submit take a request that cannot fit even alone?",
@@ -1815,6 +2118,7 @@ ANSWERS = (
                 ),
             ),
         ),
+        explain=_told,
         alternatives=(_WithPool, _LowestFirst),
         hints=(
             "Per request: known and cached tokens, those still to come, a deadline, and its sequence while it runs.",

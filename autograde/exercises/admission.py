@@ -4,10 +4,11 @@ Which free block a scheduler takes is its own business. So nothing here looks at
 token is written through the table that its event shows, and what is graded is what is read back through it.
 """
 
+import copy
 from random import Random
 
 from autograde.exercise import Case, Exercise, attempt
-from autograde.values import plain
+from autograde.values import plain, same
 
 LIBRARY = (
     *(f"kvlab.budget:{name}" for name in ("kv_room", "max_requests", "per_rank_fit", "check_claim")),
@@ -177,9 +178,19 @@ def _admit(rng: Random) -> list[Case]:
     ]
 
 
+def _run_admit(candidate: object, case: Case) -> object:
+    """What `admit` returns, and one more item where the queue of its caller is not what it was."""
+    inputs = copy.deepcopy(case.inputs)
+    value, left = plain(candidate(*inputs.values())), plain(inputs["queue"])
+    if same(left, case.inputs["queue"]):
+        return value
+    return [*(value if type(value) is list else [value]), f"changed queue: {len(inputs['queue'])} left"]
+
+
 # --- Scheduler -------------------------------------------------------------------------------------------------
 
 STEP = ["step"]
+IN_TWO = ("expire", "preempt", "admit", "token", "finish")  # events of a kind and an id
 
 
 def _scheduler(rng: Random) -> list[Case]:
@@ -234,8 +245,9 @@ def _scheduler(rng: Random) -> list[Case]:
         case(
             "deadlines, waiting and running",
             4 * b,
-            3,
-            *[[new, "A", 2 * b - 1, b + 2, 3], [new, "B", 2 * b, 3, 2], [new, "C", 2 * b, 2]],
+            4,
+            *[[new, "A", 2 * b - 1, b + 2, 3], [new, "D", t, 6, 3]],
+            *[[new, "B", 2 * b, 3, 2], [new, "C", 2 * b, 2], [new, "E", t, 2, 3]],
             *[STEP] * 5,
             ["cancel", "B"],
         ),
@@ -299,14 +311,13 @@ class Storage:
         kind, id = event[:2]
         if type(kind) is not str or type(id) is not str:
             return [plain(event)]
-        if len(event) == 2:
+        if len(event) == 2 and kind in IN_TWO:
             if kind in ("preempt", "expire", "finish"):
                 self.written.pop(id, None)
             return f"{kind} {id}"
-        n, table = event[2:]
-        if not (kind == "write" and self._is_written(n, table)):
-            return [plain(event)]
-        return self._write(id, n, table)
+        if len(event) == 4 and kind == "write" and self._is_written(*event[2:]):
+            return self._write(id, *event[2:])
+        return [plain(event)]
 
     def _is_written(self, n: object, table: object) -> bool:
         return (
@@ -331,14 +342,15 @@ class Storage:
 
 
 def _runs(read: list[tuple | None], wanted: int) -> list[str]:
-    """Tokens that are not those of one request in order: whose they are, run by run."""
-    runs: list[list] = []
-    for owner, position in [token or ("empty ", 0) for token in read] + [("no slot ", 0)] * (wanted - len(read)):
-        if runs and runs[-1][0] == owner and runs[-1][2] == position - 1:
-            runs[-1][2] = position
+    """Tokens that are not those of one request in order: whose they are, run by run; then what has no slot."""
+    runs: list[list] = []  # owner, first and last position; or None, 1 and how many slots are empty
+    for owner, position in (token or (None, 0) for token in read):
+        if runs and runs[-1][0] == owner and (owner is None or runs[-1][2] == position - 1):
+            runs[-1][2] += 1
         else:
-            runs.append([owner, position, position])
-    return [f"{owner}{first}-{last}" for owner, first, last in runs]
+            runs.append([owner, *([1, 1] if owner is None else [position, position])])
+    said = [f"{last} empty" if owner is None else f"{owner}{first}-{last}" for owner, first, last in runs]
+    return said + [f"{wanted - len(read)} without a slot"] * (wanted > len(read))
 
 
 def _run_scheduler(candidate: object, case: Case) -> list[object]:
@@ -383,7 +395,7 @@ EXERCISES = (
     Exercise("max_requests", _max_requests, library=LIBRARY),
     Exercise("per_rank_fit", _per_rank_fit, library=LIBRARY),
     Exercise("check_claim", _check_claim, library=LIBRARY),
-    Exercise("admit", _admit, library=LIBRARY),
+    Exercise("admit", _admit, run=_run_admit, library=LIBRARY),
     Exercise("Scheduler", _scheduler, run=_run_scheduler, library=LIBRARY),
     Exercise("latency_report", _latency_report, library=LIBRARY),
 )

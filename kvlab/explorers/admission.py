@@ -269,6 +269,8 @@ class Chart:
             (self.lines[name],) = ax.plot([], [], color=colour, linestyle=dash, linewidth=1.5)
             look = {"color": colour, "marker": marker, "markersize": 8, "markeredgecolor": plots.INK, "linestyle": ""}
             (self.lies[name],) = ax.plot([], [], **look)
+        look = {"ha": "right", "va": "top", "fontsize": 8, "color": plots.INK}
+        self.beyond = ax.text(SHOWN_STEPS - 2, SHOWN_BLOCKS - 3, "", **look)
         handles = [Line2D([], [], color=c, linestyle=d, marker=m, markersize=4.5) for c, d, m in LOOKS.values()]
         labels = [*RULES.values(), "the scheduler", "the pool"]
         look = {"frameon": False, "fontsize": 8, "columnspacing": 1.2, "handlelength": 2.2}
@@ -278,7 +280,7 @@ class Chart:
     def moving(self):
         """The artists that a reading changes, in drawing order."""
         bars = [self.limits, self.answers, self.prompts, *self.dots.values()]
-        return [*bars, self.area, self.pool, *self.lines.values(), *self.lies.values()]
+        return [*bars, self.area, self.pool, *self.lines.values(), *self.lies.values(), self.beyond]
 
     def set(self, now: Reading) -> None:
         """Move the artists to a reading."""
@@ -290,7 +292,12 @@ class Chart:
             self.dots[name].set_data([self.columns[name]] * len(promised.at_once), promised.at_once)
             self.lines[name].set_data(np.arange(1, len(promised.blocks) + 1), promised.blocks)
             lie = [] if promised.lie is None else [promised.lie]
-            self.lies[name].set_data(lie, [promised.blocks[step - 1] for step in lie])
+            # Above the line, so that one sees by how much it passes the pool.
+            self.lies[name].set_data(lie, [min(promised.blocks[step - 1] + 10, SHOWN_BLOCKS - 5) for step in lie])
+        ends = {RULES[name].removeprefix("by the "): len(promised.blocks) for name, promised in now.promises.items()}
+        ends["scheduler"] = len(now.played.blocks)
+        late = ", ".join(f"{name} {end}" for name, end in ends.items() if end > SHOWN_STEPS)
+        self.beyond.set_text(f"last step: {late} →" if late else "")
         blocks = now.played.blocks[:SHOWN_STEPS]
         top = zip(range(1, len(blocks) + 1), blocks, strict=True)
         self.area.set_xy([(1, 0), *top, (len(blocks), 0)])
@@ -331,9 +338,9 @@ class Explorer(controls.Explorer):
         self.functions = (admit, scheduler_class)
         start = Setting()
         self.pool = slider("pool, blocks", start.pool, LEAST_POOL, MOST_POOL, "kv-pool")
-        self.tail = slider("tail", start.tail, 0, MOST_TAIL, "kv-tail")
-        self.draw = slider("queue", start.draw, 1, MOST_DRAWS, "kv-draw")
-        self.budget = slider("step, tokens", start.budget, LEAST_BUDGET, MOST_BUDGET, "kv-budget")
+        self.tail = slider("long answers", start.tail, 0, MOST_TAIL, "kv-tail")
+        self.draw = slider("queue no.", start.draw, 1, MOST_DRAWS, "kv-draw")
+        self.budget = slider("budget", start.budget, LEAST_BUDGET, MOST_BUDGET, "kv-budget")
         super().__init__((self.pool, self.tail, self.draw, self.budget), Chart())
 
     def setting(self) -> Setting:

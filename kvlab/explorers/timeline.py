@@ -16,8 +16,9 @@ from kvlab.explorers.controls import ask, facts, library_instead, slider, verdic
 from kvlab.pictures import CSS_DPI, Picture
 from kvlab.sizes import whole
 
-MOST_TOKENS, MOST_HELD, MOST_FIRST, MOST_GAP, MOST_STALL = 20, 10, 500, 100, 500  # times in ms
-SHOWN = 3.0  # seconds, the end of the axis
+MOST_TOKENS, MOST_HELD, MOST_FIRST, MOST_GAP, MOST_STALL = 16, 10, 300, 80, 300  # times in ms
+SHOWN = 1.8  # seconds, the end of the axis
+ARRIVAL = 5.0  # on the clock that a learner's function reads: one that takes a stamp for a wait is seen to be wrong
 PLACES = {"server": 1.0, "client": 0.0}
 OUTWARDS = {"server": 1, "client": -1}  # where the numbers stand, away from the lines between the two
 NAMES = {"ttft": "TTFT", "mean_itl": "mean ITL", "max_itl": "largest ITL", "end_to_end": "end-to-end"}
@@ -92,7 +93,7 @@ def reading(setting: Setting, latency_report=None) -> Reading:
 def _whose(latency_report, stamps, right) -> str:
     """The caption: whose numbers these are. Where the learner's are right, they are the library's too."""
     for side, each in stamps.items():
-        mine, problem = ask("latency_report", latency_report, 0.0, list(each))
+        mine, problem = ask("latency_report", latency_report, ARRIVAL, [ARRIVAL + stamp for stamp in each])
         if problem:
             return problem
         if not _alike(mine, right[side]):
@@ -123,7 +124,7 @@ class Chart:
         ax.set_xlim(0, SHOWN)
         ax.set_ylim(-0.62, 1.62)
         ax.set_yticks(list(PLACES.values()), PLACES)
-        ax.xaxis.set_major_locator(FixedLocator(np.arange(0, SHOWN + 0.1, 0.5)))
+        ax.xaxis.set_major_locator(FixedLocator(np.arange(0, SHOWN + 0.1, 0.2)))
         ax.tick_params(labelsize=8.5)
         ax.grid(axis="y", visible=False)
         ax.set_xlabel("seconds after the arrival", fontsize=9, labelpad=1)
