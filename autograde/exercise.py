@@ -102,6 +102,8 @@ class Answer:
     hints: tuple[str, str, str]  # for a mistake that nobody has named yet, and for an empty page
     tolerance: float = 0.0  # of floats, see `autograde.values.same`; integers are always exact
     accept: Callable[[Case, object], bool] | None = None  # where more than one value is right
+    # What the raw values of a run are worth: found here, where the learner's code cannot reach, before they are judged.
+    read: Callable[[Case, object], object] | None = None
     explain: Callable[[Case, object], str] | None = None  # what a value, or that of a step, lacks
 
 

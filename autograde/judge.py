@@ -33,6 +33,9 @@ class Trial:
     def judge(self, outcomes: list[Outcome]) -> Verdict:
         """The verdict on `outcomes`, one per case. Nothing that the learner's code printed or raised is believed."""
         answer, cases = self.answer, self.cases
+        outcomes = [
+            replace(each, value=read(answer, case, each.value)) for case, each in zip(cases, outcomes, strict=True)
+        ]
         printed = "".join(outcome.printed for outcome in outcomes)
         verdict = Verdict(answer.exercise.name, "right", self.points, len(cases), self.seed, printed=printed)
         if outcomes[0].unwritten:
@@ -124,6 +127,12 @@ def accepted(answer: Answer, case: Case, value: object, expected: object) -> boo
     return answer.accept(case, value) if answer.accept else same(value, expected, answer.tolerance)
 
 
+def read(answer: Answer, case: Case, value: object) -> object:
+    """The plain value of a run in the form that is judged."""
+    return answer.read(case, value) if answer.read else value
+
+
 def trace(answer: Answer, candidate: object, cases: list[Case]) -> list[object]:
-    """The plain values that `candidate`, an answer of our own, gives on the cases."""
-    return [outcome.value for outcome in collect(answer.exercise, candidate, cases, watch=False)]
+    """The plain values that `candidate`, an answer of our own, gives on the cases, in the form that is judged."""
+    outcomes = collect(answer.exercise, candidate, cases, watch=False)
+    return [read(answer, case, outcome.value) for case, outcome in zip(cases, outcomes, strict=True)]

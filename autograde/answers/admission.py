@@ -20,6 +20,85 @@ ATOL = 1e-9
 REFUSED = Raised("ValueError")
 
 # ---------------------------------------------------------------------------
+# What the events of a scheduler are worth. Which free block it takes is its own business, so nothing looks at block
+# numbers: a storage is kept, and each token is written through the table that its event shows.
+
+IN_TWO = ("expire", "preempt", "admit", "token", "finish")  # events of a kind and an id
+
+
+class Storage:
+    """Owns the slots. A token is written where the table of its event says; then all of the request is read back."""
+
+    def __init__(self, num_blocks: int, block: int):
+        self.num_blocks, self.block = num_blocks, block
+        self.slots: list[tuple | None] = [None] * (num_blocks * block)  # whose token, at which position
+        self.written: dict[str, list[tuple]] = {}  # the tokens of each request since it was admitted
+
+    def follow(self, event: object) -> object:
+        """A plain event as it is graded: in words, its table replaced by what is read back through it.
+
+        What is no event that can be followed stays as it came, in a list, where it equals no words.
+        """
+        if type(event) is not list or len(event) not in (2, 4):
+            return [event]
+        kind, id = event[:2]
+        if type(kind) is not str or type(id) is not str:
+            return [event]
+        if len(event) == 2 and kind in IN_TWO:
+            if kind in ("preempt", "expire", "finish"):
+                self.written.pop(id, None)
+            return f"{kind} {id}"
+        if len(event) == 4 and kind == "write" and self._is_written(*event[2:]):
+            return self._write(id, *event[2:])
+        return [event]
+
+    def _is_written(self, n: object, table: object) -> bool:
+        return (
+            type(n) is int
+            and 0 <= n <= len(self.slots)
+            and type(table) is list
+            and all(type(each) is int and 0 <= each < self.num_blocks for each in table)
+        )
+
+    def _write(self, id: str, n: int, table: list[int]) -> str | list[str]:
+        tokens = self.written.setdefault(id, [])
+        start = len(tokens)
+        tokens += [(id, position) for position in range(start, start + n)]
+        places = [block * self.block + offset for block in table for offset in range(self.block)][: len(tokens)]
+        for place, token in zip(places[start:], tokens[start:], strict=False):
+            self.slots[place] = token
+        read = [self.slots[place] for place in places]
+        blocks = f"{len(table)} block{'' if len(table) == 1 else 's'}"
+        if read == tokens:
+            return f"write {id} {n}: {id}0-{len(tokens) - 1}, {blocks}"
+        return [f"write {id} {n}", *_runs(read, len(tokens)), blocks]
+
+
+def _runs(read: list[tuple | None], wanted: int) -> list[str]:
+    """Tokens that are not those of one request in order: whose they are, run by run; then what has no slot."""
+    runs: list[list] = []  # owner, first and last position; or None, 1 and how many slots are empty
+    for owner, position in (token or (None, 0) for token in read):
+        if runs and runs[-1][0] == owner and (owner is None or runs[-1][2] == position - 1):
+            runs[-1][2] += 1
+        else:
+            runs.append([owner, *([1, 1] if owner is None else [position, position])])
+    said = [f"{last} empty" if owner is None else f"{owner}{first}-{last}" for owner, first, last in runs]
+    return said + [f"{wanted - len(read)} without a slot"] * (wanted > len(read))
+
+
+def _followed(case: Case, values: object) -> object:
+    """The value of each step of a script; the events of a step as a storage tells them."""
+    steps = case.inputs["steps"]
+    if type(values) is not list or len(values) != len(steps):
+        return values
+    storage = Storage(*case.inputs["new"][1:])
+    return [
+        [storage.follow(event) for event in value] if name == "step" and type(value) is list else value
+        for (name, *_), value in zip(steps, values, strict=True)
+    ]
+
+
+# ---------------------------------------------------------------------------
 # Oracles
 
 
@@ -163,7 +242,7 @@ class _TokenByToken:
 
 
 def _played(case: Case) -> object:
-    return _run_scheduler(_TokenByToken, case)
+    return _followed(case, _run_scheduler(_TokenByToken, case))
 
 
 def _report(case: Case) -> dict | Raised:
@@ -1674,6 +1753,7 @@ ANSWERS = (
     ),
     Answer(
         exercise=_scheduler,
+        read=_followed,
         expected=_played,
         misconceptions=(
             Misconception(

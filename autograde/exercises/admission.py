@@ -1,8 +1,4 @@
-"""Lesson 10: which devices, cards, queues and time stamps to try, and how a scheduler is driven by an owner of storage.
-
-Which free block a scheduler takes is its own business. So nothing here looks at block numbers: a storage is kept, each
-token is written through the table that its event shows, and what is graded is what is read back through it.
-"""
+"""Lesson 10: which devices, cards, queues, calls of a scheduler and time stamps to try."""
 
 import copy
 from random import Random
@@ -190,7 +186,6 @@ def _run_admit(candidate: object, case: Case) -> object:
 # --- Scheduler -------------------------------------------------------------------------------------------------
 
 STEP = ["step"]
-IN_TWO = ("expire", "preempt", "admit", "token", "finish")  # events of a kind and an id
 
 
 def _scheduler(rng: Random) -> list[Case]:
@@ -293,75 +288,12 @@ def _traffic(rng: Random, b: int) -> Case:
     return Case("requests of all sizes", {"new": [b + 3, 5, b], "steps": steps + [STEP] * 5})
 
 
-class Storage:
-    """Owns the slots. A token is written where the table of its event says; then all of the request is read back."""
-
-    def __init__(self, num_blocks: int, block: int):
-        self.num_blocks, self.block = num_blocks, block
-        self.slots: list[tuple | None] = [None] * (num_blocks * block)  # whose token, at which position
-        self.written: dict[str, list[tuple]] = {}  # the tokens of each request since it was admitted
-
-    def follow(self, event: object) -> object:
-        """The event as it is graded: in words, its table replaced by what is read back through it.
-
-        What is no event that can be followed stays as it came, in a list, where it equals no words.
-        """
-        if type(event) not in (tuple, list) or len(event) not in (2, 4):
-            return [plain(event)]
-        kind, id = event[:2]
-        if type(kind) is not str or type(id) is not str:
-            return [plain(event)]
-        if len(event) == 2 and kind in IN_TWO:
-            if kind in ("preempt", "expire", "finish"):
-                self.written.pop(id, None)
-            return f"{kind} {id}"
-        if len(event) == 4 and kind == "write" and self._is_written(*event[2:]):
-            return self._write(id, *event[2:])
-        return [plain(event)]
-
-    def _is_written(self, n: object, table: object) -> bool:
-        return (
-            type(n) is int
-            and 0 <= n <= len(self.slots)
-            and type(table) in (list, tuple)
-            and all(type(each) is int and 0 <= each < self.num_blocks for each in table)
-        )
-
-    def _write(self, id: str, n: int, table: list[int]) -> str | list[str]:
-        tokens = self.written.setdefault(id, [])
-        start = len(tokens)
-        tokens += [(id, position) for position in range(start, start + n)]
-        places = [block * self.block + offset for block in table for offset in range(self.block)][: len(tokens)]
-        for place, token in zip(places[start:], tokens[start:], strict=False):
-            self.slots[place] = token
-        read = [self.slots[place] for place in places]
-        blocks = f"{len(table)} block{'' if len(table) == 1 else 's'}"
-        if read == tokens:
-            return f"write {id} {n}: {id}0-{len(tokens) - 1}, {blocks}"
-        return [f"write {id} {n}", *_runs(read, len(tokens)), blocks]
-
-
-def _runs(read: list[tuple | None], wanted: int) -> list[str]:
-    """Tokens that are not those of one request in order: whose they are, run by run; then what has no slot."""
-    runs: list[list] = []  # owner, first and last position; or None, 1 and how many slots are empty
-    for owner, position in (token or (None, 0) for token in read):
-        if runs and runs[-1][0] == owner and (owner is None or runs[-1][2] == position - 1):
-            runs[-1][2] += 1
-        else:
-            runs.append([owner, *([1, 1] if owner is None else [position, position])])
-    said = [f"{last} empty" if owner is None else f"{owner}{first}-{last}" for owner, first, last in runs]
-    return said + [f"{wanted - len(read)} without a slot"] * (wanted > len(read))
-
-
 def _run_scheduler(candidate: object, case: Case) -> list[object]:
-    new, steps = case.inputs["new"], case.inputs["steps"]
-    scheduler, storage = candidate(*new), Storage(*new[1:])
-
-    def take(name: str, *arguments: object) -> object:
-        value = getattr(scheduler, name)(*arguments)
-        return [storage.follow(event) for event in value] if name == "step" and type(value) in (list, tuple) else value
-
-    return [attempt(take, *step) for step in steps]
+    """The events as they come. What their tables are worth is found out where the learner's code does not run."""
+    scheduler = candidate(*case.inputs["new"])
+    return [
+        attempt(lambda name, *arguments: getattr(scheduler, name)(*arguments), *step) for step in case.inputs["steps"]
+    ]
 
 
 # --- latency_report --------------------------------------------------------------------------------------------
