@@ -132,7 +132,15 @@ class Desk:
         if self.worst(prompt, answer) > self.blocks:
             raise ValueError(id)
         self.line.append(
-            {"id": id, "prompt": prompt, "out": 0, "answer": answer, "done": 0, "key": None, "end": deadline or 10**9}
+            {
+                "id": id,
+                "prompt": prompt,
+                "out": 0,
+                "answer": answer,
+                "done": 0,
+                "key": None,
+                "end": 10**9 if deadline is None else deadline,
+            }
         )
 
     def drop(self, each):

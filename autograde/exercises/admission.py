@@ -7,6 +7,7 @@ from autograde.exercise import Case, Exercise, attempt
 from autograde.values import plain, same
 
 LIBRARY = (
+    "kvlab.explorers.admission:by_cost",
     *(f"kvlab.budget:{name}" for name in ("kv_room", "max_requests", "per_rank_fit", "check_claim")),
     *(f"kvlab.scheduling:{name}" for name in ("admit", "latency_report")),
     *(f"kvlab.scheduling:Scheduler.{name}" for name in ("submit", "cancel", "step")),
@@ -106,6 +107,7 @@ def _per_rank_fit(rng: Random) -> list[Case]:
         case("as many ranks as KV heads", _card(rng, 24, 6), 6),
         case("weights in 8 bits, the cache in 16", _card(rng, 24, 6), 2, bits=(8, 16)),
         case("weights in 16 bits, the cache in 8", _card(rng, 24, 6), 2, bits=(16, 8)),
+        case("weights and cache in 4 bits", _card(rng, 24, 6), 2, bits=(4, 4)),
         case("more ranks than KV heads", _card(rng, 24, 6), 12),
         case("KV heads that cannot be shared out", _card(rng, 24, 6), 4),
         case("more ranks, and no multiple of the KV heads", _card(rng, 24, 6), 8),
@@ -144,6 +146,7 @@ def _check_claim(rng: Random) -> list[Case]:
         case("far too many", fits, fits + 5, 0.2),
         case("nothing is claimed", fits, 0, 0.6),
         case("the weights do not fit", fits, 3, 0, weights_fit=False),
+        case("nothing is claimed, and the weights do not fit", fits, 0, 0, weights_fit=False),
     ]
 
 
@@ -245,6 +248,13 @@ def _scheduler(rng: Random) -> list[Case]:
             *[[new, "B", 2 * b, 3, 2], [new, "C", 2 * b, 2], [new, "E", t, 2, 3]],
             *[STEP] * 5,
             ["cancel", "B"],
+        ),
+        case(
+            "a deadline that has passed already, and a cancel that comes too late",
+            4 * b,
+            4,
+            *[[new, "A", b, 2, 0], [new, "B", t, 1], [new, "C", t, 4], STEP],
+            *[["cancel", "B"], ["cancel", "A"], STEP, ["cancel", "C"], STEP],
         ),
         case(
             "the youngest is preempted, and computed again",

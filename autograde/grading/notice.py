@@ -11,6 +11,11 @@ REACHING = {
     "nbgrader", "pickle", "pty", "resource", "runpy", "signal", "socket", "sqlite3", "subprocess", "threading",
     "traceback", "urllib", "webbrowser", "_thread",
 }  # fmt: skip
+# With these, code looks behind the functions that it was given, or at who calls it.
+PEEKING = {
+    "_getframe", "settrace", "setprofile", "_exit", "__self__", "__func__", "__closure__", "__globals__", "__code__",
+    "f_back", "f_globals", "f_locals", "gi_frame", "tb_frame",
+}  # fmt: skip
 COMPARING = {"__eq__", "__ne__", "__array_ufunc__", "__array_function__", "__class__", "__instancecheck__"}
 USES = {"__builtins__", "__import__", "compile", "eval", "exec", "get_ipython", "globals"}
 PLACES = ("/proc", "/sys", "solutions", "gradebook", "answers/")
@@ -53,8 +58,10 @@ def _seen(node: ast.AST, modules: set[str]) -> list[str]:
         return [f"defines {node.name}"]
     if isinstance(node, ast.Name) and node.id in USES:
         return [f"uses {node.id}"]
-    if isinstance(node, ast.Attribute) and node.attr in ("_getframe", "settrace", "setprofile", "f_back", "_exit"):
+    if isinstance(node, ast.Attribute) and node.attr in PEEKING:
         return [f"uses {node.attr}"]
+    if isinstance(node, ast.Attribute) and node.attr == "modules":
+        return ["uses sys.modules"]
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return [f"mentions {place}" for place in PLACES if place in node.value]
     return []
