@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograde.check import answer_of
+from autograde.check import answer_of, examine
 from autograde.course import lesson
 from autograde.judge import trace
 from autograde.values import same
@@ -147,6 +147,15 @@ def test_the_library_and_the_solution_give_the_same_on_the_checks_cases(learner,
         expected = [answer.expected(case) for case in cases]
         for candidate in (learner[name], getattr(roofline, name), *answer.alternatives):
             assert same(trace(answer, candidate, cases), expected, answer.tolerance), (name, seed, candidate)
+
+
+@pytest.mark.parametrize(("batch", "status"), [(10**12, "wrong"), (10**15, "right")])
+def test_a_batch_that_is_as_good_as_the_limit_passes_on_every_seed_and_a_smaller_one_on_none(learner, batch, status):
+    def at_a_batch(card, num_params, context, kv_bits):
+        return learner["intensity"](card, num_params, batch, context, 16, kv_bits)
+
+    for seed in range(100):
+        assert examine(answer_of("intensity_ceiling"), 2, at_a_batch, seed).status == status, seed
 
 
 @pytest.mark.parametrize(
