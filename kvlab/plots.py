@@ -871,14 +871,16 @@ def gains(series) -> Picture:
 def peak_shares(series, ceilings) -> Picture:
     """Attainable share of a device's peak against the batch, and where each line must stop.
 
-    `series` maps a label to (batch, share) pairs, `ceilings` the same labels to a share; none is drawn beyond 1.
+    `series` maps a label to (batch, share) pairs, `ceilings` the same labels to a share. A share beyond 1 is the peak;
+    a ceiling beyond 1 is not drawn, and the legend says so.
     """
     fig, ax = _figure(7.4, 4.0)
     most = max(batch for points in series.values() for batch, _ in points)
-    _series(ax, {label: [(x, min(1.0, float(y))) for x, y in points] for label, points in series.items()})
+    series = {label: [(x, min(1.0, float(y))) for x, y in points] for label, points in series.items()}
+    _series(ax, series)
     for ceiling, (colour, *_) in zip(ceilings.values(), SERIES, strict=False):
         if ceiling < 1:
-            ax.axhline(float(ceiling), color=colour, linewidth=1, linestyle=(0, (1, 2)))
+            ax.axhline(float(ceiling), color=colour, linewidth=0.8, alpha=0.8)
     ax.axhline(1, color=INK, linewidth=1.4)
     ax.annotate("the peak", (1, 1), (0, 4), textcoords="offset points", fontsize=9)
     _powers_of_two(ax.xaxis, most)
@@ -888,9 +890,12 @@ def peak_shares(series, ceilings) -> Picture:
     ax.yaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("batch (log scale)")
     ax.set_ylabel("attainable share of the peak (log scale)")
-    fig.legend(loc="outside right center", frameon=False, title="dotted: its ceiling")
+    above = [label for label in series if ceilings[label] >= 1]
+    title = "\n".join(["thin line: its ceiling", *(f"({label}:\nabove the peak)" for label in above)])
+    fig.legend(loc="outside right center", frameon=False, title=title, title_fontsize=9)
     said = "; ".join(
-        f"{label} {float(points[-1][1]):.2%} at batch {points[-1][0]:,}, ceiling {float(ceilings[label]):.2%}"
+        f"{label} {points[-1][1]:.2%} at batch {points[-1][0]:,}, ceiling {float(ceilings[label]):.2%}"
+        + (", above the peak" if label in above else "")
         for label, points in series.items()
     )
     return Picture(fig, f"Attainable share of the peak against batch: {said}.")

@@ -15,7 +15,8 @@ from kvlab.sizes import bytes_per_token, kv_elements, whole
 def decode_cost(card, num_params, batch, context, weight_bits, kv_bits) -> tuple[int, int]:
     """(FLOPs, bytes read) of one decode step of `batch` sequences that each read `context` cached tokens.
 
-    The token's own row is among them; writing it is left out. An odd total of bits rounds up once, at the end.
+    The token's own row is among them; writing it is left out. A total of bits that fills no whole
+    number of bytes rounds up once, at the end.
     TypeError or ValueError names an argument that is no whole number in range.
     """
     batch, context = whole("batch", batch), whole("context", context)

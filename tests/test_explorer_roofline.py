@@ -1,7 +1,9 @@
 """The explorer of lesson 09 as plain functions and as a widget without a front end."""
 
 import io
+import re
 import warnings
+from itertools import product
 
 import matplotlib.text
 import pytest
@@ -88,7 +90,7 @@ def test_no_batch_gets_beyond_the_ceiling_and_large_ones_near_it(variant):
         assert intensities[-1] == pytest.approx(found[0].ceiling, rel=1e-3)
 
 
-def test_a_step_takes_the_longer_of_its_two_terms_on_every_card():
+def test_a_step_takes_the_longer_of_its_two_terms_on_every_gpu():
     for gpu in gpus():
         for setting in (Setting(gpu=gpu), Setting(gpu=gpu, context=128, batch=4096)):
             now = reading(setting)
@@ -141,7 +143,8 @@ def test_the_caption_says_whose_ceiling_is_shown(function, caption):
 
 
 def test_a_latent_is_said_to_be_the_librarys():
-    assert "by the library: a latent" in reading(Setting(variant="MLA"), mine, my_ceiling).computed_by
+    by = reading(Setting(variant="MLA"), mine, my_ceiling).computed_by
+    assert "by the library: your functions count no latent" in by
 
 
 @pytest.mark.parametrize(
@@ -233,8 +236,19 @@ def test_the_reading_is_told_with_units_and_says_what_fits():
         assert said in explorer.text.value
     explorer.batch.value = 1
     assert "within the 80 GB" in explorer.text.value
+    explorer.batch.value, explorer.context.value, explorer.gpu.value = 4096, 131_072, "T4"
+    explorer.weights.value = explorer.cache.value = "INT4"
+    assert "17,592 GB" in explorer.text.value
     explorer.variant.value = "MLA"
     assert "as in DeepSeek-V3 (hypothetical here)" in explorer.text.value
+
+
+def test_no_number_is_told_with_an_exponent():
+    explorer = explore()
+    ends = product((1, 4096), (128, 131_072), ATTENTION, gpus(), ("FP32", "INT4"), ("FP32", "INT4"))
+    for batch, context, variant, gpu, weights, cache in ends:
+        setting = Setting(batch, context, variant, weights, cache, gpu)
+        assert not re.search(r"\de[+-]\d", explorer.tell(setting, explorer.read(setting))), setting
 
 
 def test_every_type_of_element_is_offered_for_weights_and_cache():

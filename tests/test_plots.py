@@ -343,7 +343,11 @@ def test_a_share_beyond_the_peak_is_drawn_at_the_peak_and_its_ceiling_not_at_all
     picture = plots.peak_shares({"short": [(1, 0.5), (2, 3.0)], "long": [(1, 0.1)]}, {"short": 7.0, "long": 0.25})
     (axes,) = picture.figure.axes
     assert [list(line.get_ydata()) for line in axes.lines] == [[0.5, 1.0], [0.1], [0.25, 0.25], [1, 1]]
-    assert "long 10.00% at batch 1, ceiling 25.00%" in picture.alt
+    assert "short 100.00% at batch 2, ceiling 700.00%, above the peak; long 10.00% at batch 1" in picture.alt
+    assert picture.alt.endswith("ceiling 25.00%.")
+    (legend,) = picture.figure.legends
+    assert legend.get_title().get_text().endswith("(short:\nabove the peak)")
+    assert all(line.get_linestyle() == "-" for line in axes.lines[2:])  # no dots: those are a series' own
 
 
 def test_both_terms_and_the_bound_are_told_in_milliseconds():

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograde.check import answer_of
+from autograde.check import answer_of, examine
 from autograde.course import lesson
 from autograde.judge import trace
 from autograde.values import same
-from kvlab import roofline
+from kvlab import plots, roofline
 from kvlab.gpus import gpus
 from kvlab.models import preset
+from kvlab.pictures import when_written
 from kvlab.sizes import bytes_per_token, weight_bytes
-from tests.notebooks import learner_of
+from tests.notebooks import learner_of, read
 
 LESSON = lesson("09_roofline")
 CARD, N = preset("Llama-3-8B").card, 8_030_261_248
@@ -147,6 +148,44 @@ def test_the_library_and_the_solution_give_the_same_on_the_checks_cases(learner,
         expected = [answer.expected(case) for case in cases]
         for candidate in (learner[name], getattr(roofline, name), *answer.alternatives):
             assert same(trace(answer, candidate, cases), expected, answer.tolerance), (name, seed, candidate)
+
+
+def test_the_picture_of_exercise_7_ends_for_one_who_tries_every_context(learner, capsys):
+    """It comes before the check, which has a time limit: it must ask for no target that every context has."""
+    tried = 0
+
+    def by_trying(card, num_params, kv_bits, target):
+        nonlocal tried
+        context = 0
+        while tried < 10**4 and learner["intensity_ceiling"](card, num_params, context + 1, kv_bits) >= target:
+            context, tried = context + 1, tried + 1
+        return context
+
+    cells = [cell.source for cell in read(LESSON.notebook("solutions")).cells]
+    (picture,) = [source for source in cells if source.startswith("with when_written") and "ceiling_curve" in source]
+    shown = []
+    exec(
+        picture,
+        {
+            "card": CARD,
+            "N": N,
+            "plots": plots,
+            "display": shown.append,
+            "when_written": when_written,
+            "intensity_ceiling": learner["intensity_ceiling"],
+            "context_for_ceiling": by_trying,
+        },
+    )
+    assert shown and "421 tokens" in capsys.readouterr().out and tried < 10**4
+
+
+@pytest.mark.parametrize(("batch", "status"), [(10**12, "wrong"), (10**15, "right")])
+def test_a_batch_that_is_as_good_as_the_limit_passes_on_every_seed_and_a_smaller_one_on_none(learner, batch, status):
+    def at_a_batch(card, num_params, context, kv_bits):
+        return learner["intensity"](card, num_params, batch, context, 16, kv_bits)
+
+    for seed in range(100):
+        assert examine(answer_of("intensity_ceiling"), 2, at_a_batch, seed).status == status, seed
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,47 @@ def two_ceilings(card, n, batch, s, weight_bits, kv_bits):
     return batch * (2 * n + 4 * s * heads * layers * width), weights + cache
 
 
+def ceiled_by_float(card, n, batch, s, weight_bits, kv_bits):
+    layers, heads, kv_heads, width = shape(card)
+    elements = batch * 2 * layers * kv_heads * width * s
+    return batch * (2 * n + 4 * s * heads * layers * width), math.ceil((n * weight_bits + elements * kv_bits) / 8)
+
+
+def written(n_flops):
+    """The right bytes beside FLOPs that somebody counted otherwise."""
+
+    def decode_cost(card, n, batch, s, weight_bits, kv_bits):
+        layers, _, kv_heads, width = shape(card)
+        bits = n * weight_bits + 2 * layers * kv_heads * width * s * batch * kv_bits
+        return n_flops(card, n, batch, s), -(-bits // 8)
+
+    return decode_cost
+
+
+def product_once(card, n, batch, s):
+    layers, heads, _, width = shape(card)
+    return 2 * batch * n + 2 * layers * heads * width * s + 2 * layers * heads * s * width
+
+
+def n_once(card, n, batch, s):
+    layers, heads, _, width = shape(card)
+    return sum(n + 4 * layers * heads * width * s for _ in range(batch))
+
+
+def wide_queries(card, n, batch, s):
+    return batch * (2 * n + 2 * 2 * card["num_hidden_layers"] * card["hidden_size"] * s)
+
+
+def and_the_new_one(card, n, batch, s, weight_bits, kv_bits):
+    return right_cost(card, n, batch, s + 1, weight_bits, kv_bits)
+
+
+def right_cost(card, n, batch, s, weight_bits, kv_bits):
+    layers, heads, kv_heads, width = shape(card)
+    bits = n * weight_bits + batch * s * 2 * layers * kv_heads * width * kv_bits
+    return batch * (2 * n + 4 * s * layers * heads * width), (bits + 7) // 8
+
+
 def keys_alone(card, n, batch, s, weight_bits, kv_bits):
     layers, heads, kv_heads, width = shape(card)
     keys = [layers * kv_heads * width * s] * batch
@@ -103,6 +144,31 @@ def longer_by(*arguments):
     return many / one
 
 
+def by_bytes_alone(card, n, batch, s, weight_bits, kv_bits, peak, bandwidth):
+    layers, _, kv_heads, width = shape(card)
+    one, many = (n * weight_bits + b * 2 * layers * kv_heads * width * s * kv_bits for b in (1, batch))
+    return batch * one / many
+
+
+def at_a_batch_of(batch):
+    def intensity_ceiling(card, n, s, kv_bits):
+        flops, n_bytes = right_cost(card, n, batch, s, 16, kv_bits)
+        return flops / n_bytes
+
+    return intensity_ceiling
+
+
+def over_bytes(to_bytes):
+    """The ceiling from a token's bytes, made whole by `to_bytes`."""
+
+    def intensity_ceiling(card, n, s, kv_bits):
+        layers, heads, kv_heads, width = shape(card)
+        token = to_bytes(2 * layers * kv_heads * width * kv_bits)
+        return (2 * n + 4 * layers * heads * width * s) / (s * token)
+
+    return intensity_ceiling
+
+
 def one_sequence(card, n, s, kv_bits):
     layers, heads, kv_heads, width = shape(card)
     return (2 * n + 4 * layers * heads * width * s) / (2 * n + 2 * layers * kv_heads * width * s * kv_bits / 8)
@@ -122,6 +188,11 @@ def up(card, n, weight_bits, kv_bits):
 def by_elements(card, n, weight_bits, kv_bits):
     layers, _, kv_heads, width = shape(card)
     return n // (2 * layers * kv_heads * width)
+
+
+def by_whole_bytes(card, n, weight_bits, kv_bits):
+    layers, _, kv_heads, width = shape(card)
+    return n * weight_bits // ((2 * layers * kv_heads * width * kv_bits // 8) * 8)
 
 
 def by_floats(card, n, weight_bits, kv_bits):
@@ -150,6 +221,26 @@ def nothing_is_zero(*arguments):
     return max(0, work // lacking) if lacking > 0 else 0
 
 
+def unguarded(*arguments):
+    work, lacking = solved(*arguments)
+    return work // lacking
+
+
+def guarded_by_the_group(card, n, kv_bits, target):
+    if target <= card["num_attention_heads"] // card["num_key_value_heads"]:
+        return None
+    return unguarded(card, n, kv_bits, target)
+
+
+def with_a_token_of(to_bytes):
+    def context_for_ceiling(card, n, kv_bits, target):
+        layers, heads, kv_heads, width = shape(card)
+        lacking = target * to_bytes(2 * layers * kv_heads * width * kv_bits) - 4 * layers * heads * width
+        return 2 * n // lacking if lacking > 0 else None
+
+    return context_for_ceiling
+
+
 def unguarded_zero(*arguments):
     work, lacking = solved(*arguments)
     if lacking < 0:
@@ -163,6 +254,11 @@ VARIANTS = [
     ("decode_cost", cache_of_the_first, "rows_read_once"),
     ("decode_cost", two_ceilings, "rounds_each_part"),
     ("decode_cost", keys_alone, "k_only"),
+    ("decode_cost", ceiled_by_float, "float_rounding"),
+    ("decode_cost", written(product_once), "attention_of_one"),
+    ("decode_cost", written(n_once), "flop_per_parameter"),
+    ("decode_cost", written(wide_queries), "attention_by_hidden_size"),
+    ("decode_cost", and_the_new_one, "one_token_more"),
     ("intensity", flop_per_parameter, "per_element"),
     ("intensity", weights_are_all, "cache_dropped"),
     ("step_time_bound", one_after_the_other, "sum"),
@@ -172,15 +268,26 @@ VARIANTS = [
     ("batch_gain", tokens_forgotten, "time_ratio"),
     ("batch_gain", the_batch, "ideal"),
     ("batch_gain", longer_by, "slowdown"),
+    ("batch_gain", by_bytes_alone, "intensity_ratio"),
     ("intensity_ceiling", one_sequence, "at_batch_one"),
     ("intensity_ceiling", weights_work_alone, "attention_dropped"),
+    ("intensity_ceiling", over_bytes(lambda bits: -(-bits // 8)), "whole_bytes_per_token"),
+    ("intensity_ceiling", over_bytes(lambda bits: bits // 8), "part_of_a_byte_dropped"),
+    ("intensity_ceiling", at_a_batch_of(10**6), "batch_of_a_million"),
+    ("intensity_ceiling", at_a_batch_of(10**9), "batch_of_a_billion"),
+    ("intensity_ceiling", at_a_batch_of(10**12), "batch_of_a_trillion"),
     ("crossover_tokens", up, "rounds_up"),
+    ("crossover_tokens", by_whole_bytes, "part_of_a_byte_dropped"),
     ("crossover_tokens", by_elements, "bits_ignored"),
     ("crossover_tokens", by_floats, "float_rounding"),
     ("context_for_ceiling", no_attention, "attention_dropped"),
     ("context_for_ceiling", solved_and_ceiled, "rounds_up"),
     ("context_for_ceiling", nothing_is_zero, "zero_for_none"),
     ("context_for_ceiling", unguarded_zero, "equality_forgotten"),
+    ("context_for_ceiling", unguarded, "none_ignored"),
+    ("context_for_ceiling", guarded_by_the_group, "floor_in_16_bits"),
+    ("context_for_ceiling", with_a_token_of(lambda bits: math.ceil(bits / 8)), "whole_bytes_per_token"),
+    ("context_for_ceiling", with_a_token_of(lambda bits: bits // 8), "part_of_a_byte_dropped"),
 ]
 
 UNRELATED = [
@@ -193,6 +300,7 @@ UNRELATED = [
     ("step_time_bound", lambda f, m, p, w: f * m / p / w),
     ("batch_gain", lambda card, n, b, *rest: math.log2(b)),
     ("intensity_ceiling", lambda card, n, s, k: n / s),
+    ("intensity_ceiling", at_a_batch_of(12_345)),
     ("crossover_tokens", lambda card, n, w, k: n),
     ("crossover_tokens", lambda card, n, w, k: float(by_elements(card, n, w, k))),
     ("context_for_ceiling", lambda card, n, k, target: n // target),

@@ -99,10 +99,12 @@ def _most_tokens(case: Case) -> int:
 
 def _longest_context(case: Case) -> int | None:
     sizes = case.inputs
+    work, _ = _sequence(sizes["card"], sizes["num_params"], 0)
+    flops, elements = _sequence(sizes["card"], 0, 1)  # what each cached token adds
+    bits = elements * sizes["kv_bits"]
 
     def has_it(context: int) -> bool:
-        flops, elements = _sequence(sizes["card"], sizes["num_params"], context)
-        return Fraction(8 * flops, elements * sizes["kv_bits"]) >= sizes["target"]
+        return 8 * (work + context * flops) >= sizes["target"] * context * bits
 
     # The ceiling falls with the context. One that holds here holds for good: the parameters have no say any more.
     return None if has_it(10**60) else _last(has_it)
@@ -150,8 +152,8 @@ def _step(flops=_flops, bits=_bits, to_bytes=_up):
     return lambda *step: (flops(*step), to_bytes(bits(*step)))
 
 
-def _floats(c, n, b, s, w, k):
-    return int(_flops(c, n, b, s, w, k) * 1.0), math.ceil(_bits(c, n, b, s, w, k) / 8)
+def _one_token_more(c, n, b, s, w, k):
+    return _step()(c, n, b, s + 1, w, k)
 
 
 def _flops_with(attention, per_param=2):
@@ -161,7 +163,10 @@ def _flops_with(attention, per_param=2):
 STEPS = {
     "flop_per_multiply_add": _step(_flops_with(lambda c: _attention(c) // 2, per_param=1)),
     "attention_kv_heads": _step(_flops_with(lambda c: _attention(_kv_heads_everywhere(c)))),
+    "flop_per_parameter": _step(_flops_with(_attention, per_param=1)),
+    "attention_by_hidden_size": _step(_flops_with(lambda c: _attention(_divided(c)))),
     "attention_dropped": _step(_flops_with(lambda c: 0)),
+    "attention_of_one": _step(lambda c, n, b, s, w, k: 2 * b * n + s * _attention(c)),
     "scores_only": _step(_flops_with(lambda c: _attention(c) // 2)),
     "one_token_attention": _step(lambda c, n, b, s, w, k: b * (2 * n + _attention(c))),
     "old_tokens_again": _step(lambda c, n, b, s, w, k: b * s * (2 * n + s * _attention(c))),
@@ -186,6 +191,38 @@ SAID: dict[str, tuple[str, tuple[str, str, str]]] = {
             "How many operations does a weight cost: it is multiplied, and then?",
             "A term of a dot product is one multiplication and one addition: 2 FLOPs. Makers count like this, too.",
             "2 FLOPs for each parameter, 4 for each query head, element and cached token.",
+        ),
+    ),
+    "flop_per_parameter": (
+        "Did you count one FLOP for each parameter?",
+        (
+            "How many operations does a weight cost: it is multiplied, and then?",
+            "A multiplication and its addition are 2 FLOPs, with a parameter as in attention.",
+            "2 · num_params for each sequence.",
+        ),
+    ),
+    "attention_by_hidden_size": (
+        "Did you count the work of attention by hidden_size?",
+        (
+            "Compare num_attention_heads * head_dim with hidden_size.",
+            "A query has head_dim elements in each head, and a model may choose that width freely.",
+            "4 · layers · query heads · head_dim · context for each sequence.",
+        ),
+    ),
+    "attention_of_one": (
+        "Did you multiply the work with the parameters by the batch, and that of attention not?",
+        (
+            "Which part of your FLOPs grows with the batch?",
+            "Each sequence has a query of its own, which meets that sequence's tokens.",
+            "batch * (2 · num_params + attention)",
+        ),
+    ),
+    "one_token_more": (
+        "Did you add the new token to the context, which counts it already?",
+        (
+            "What does the docstring say about the context?",
+            "The new token's own row is among the context's.",
+            "Use context as it is passed.",
         ),
     ),
     "attention_kv_heads": (
@@ -485,7 +522,7 @@ SAID: dict[str, tuple[str, tuple[str, str, str]]] = {
         ),
     ),
     "ideal": (
-        "Did you take for granted that a batch of B gains a factor of B?",
+        "Did you take for granted that a batch gains as many times as it has sequences?",
         (
             "What does a step of a larger batch read more?",
             "Weights are shared, rows are not, and the peak is a peak.",
@@ -517,7 +554,7 @@ SAID: dict[str, tuple[str, tuple[str, str, str]]] = {
         ),
     ),
     "intensity_ratio": (
-        "Did you divide two intensities?",
+        "Did you divide two intensities, or leave out the time of computing?",
         (
             "What happens once a step's intensity is beyond the ridge?",
             "Beyond the ridge, throughput does not follow intensity any more: the peak bounds it.",
@@ -530,6 +567,14 @@ SAID: dict[str, tuple[str, tuple[str, str, str]]] = {
             "What becomes of the weights' share when a thousand sequences use them?",
             "The ceiling is the limit for large batches: weights, read once, weigh nothing any more.",
             "FLOPs of one sequence over the bytes of its own rows.",
+        ),
+    ),
+    "large_batch": (
+        "Did you use a large batch instead of the limit?",
+        (
+            "Does your number still change when the batch is ten times as large?",
+            "In the limit the weights' bytes are not few: they are none.",
+            "FLOPs of one sequence over the bytes of its own rows, without any batch.",
         ),
     ),
     "attention_alone": (
@@ -557,17 +602,25 @@ SAID: dict[str, tuple[str, tuple[str, str, str]]] = {
         ),
     ),
     "whole_bytes_per_token": (
-        "Did you round one token up to whole bytes before you divided?",
+        "Did you round one token up to whole bytes?",
         (
             "How many bytes do two tokens of 12.5 bytes take?",
-            "Over a million tokens, half a byte of each adds up.",
-            "Divide bits by bits.",
+            "Over many tokens, half a byte of each adds up.",
+            "Count a token in bits, and round nothing before the end.",
+        ),
+    ),
+    "part_of_a_byte_dropped": (
+        "Did you round one token down to whole bytes?",
+        (
+            "How many bytes do two tokens of 12.5 bytes take?",
+            "Over many tokens, half a byte of each adds up.",
+            "Count a token in bits, and round nothing before the end.",
         ),
     ),
     "twice_too_many": (
-        "Does one side of your comparison lack a 2: one tensor for K and V, or 2 · num_params, which are FLOPs?",
+        "Are you off by a factor of 2: did you count only K, or take 2 · num_params?",
         (
-            "Your number of tokens is twice too large. Which two tensors has a layer? What is a weight's size?",
+            "Your number of tokens is twice too large. Which two tensors has a layer? What are 2 · num_params?",
             "The weights are num_params elements. A token has a row of K and a row of V in every layer.",
             "num_params * weight_bits // (2 · layers · KV heads · head width * kv_bits)",
         ),
@@ -604,6 +657,22 @@ SAID: dict[str, tuple[str, tuple[str, str, str]]] = {
             "return None",
         ),
     ),
+    "none_ignored": (
+        "Did you leave out the case in which every context has the target?",
+        (
+            "What is your divisor where attention alone has the target? And where it has more?",
+            "It is 0, or below 0: then the ceiling is above the target at any context.",
+            "if target * bits of a row <= 8 * attention with one token: return None",
+        ),
+    ),
+    "floor_in_16_bits": (
+        "Did you test for None with the query heads on a KV head, whatever kv_bits says?",
+        (
+            "What does attention have by itself in 8 bits, and what in 32?",
+            "Half as many bytes are twice as many FLOP/byte. Only in 16 bits are they the heads on a KV head.",
+            "if target * bits of a row <= 8 * attention with one token: return None",
+        ),
+    ),
     "never_none": (
         "Did you divide by a number below 0, where every context has the target?",
         (
@@ -630,9 +699,12 @@ SAID: dict[str, tuple[str, tuple[str, str, str]]] = {
     ),
 }
 
+# One mistake, with values of its own for each batch.
+ALIKE = {f"batch_of_a_{number}": "large_batch" for number in ("million", "billion", "trillion")}
+
 
 def _mistakes(**wrongs) -> tuple[Misconception, ...]:
-    return tuple(Misconception(name, wrong, *SAID[name]) for name, wrong in wrongs.items())
+    return tuple(Misconception(name, wrong, *SAID[ALIKE.get(name, name)]) for name, wrong in wrongs.items())
 
 
 def _of_steps(make: Callable, *names: str) -> dict[str, object]:
@@ -668,28 +740,46 @@ def _ceiling_of(flops=lambda c, n, s: 2 * n + s * _attention(c), bits=lambda c, 
     return lambda c, n, s, k: 8 * flops(c, n, s) / bits(c, s, k)
 
 
+def _at_batch(batch):
+    return lambda c, n, s, k: _ratio_of(_step())(c, n, batch, s, 16, k)
+
+
 def _crossing(row=_row, divide=lambda weights, token: weights // token):
     return lambda c, n, w, k: divide(n * w, row(c) * k)
 
 
-def _longest(attention=_attention, row=_row, divide=lambda params, lacking: params // lacking, work=2, none=None):
-    """A wrong `context_for_ceiling`; `none` is what it gives where every context has the target."""
+def _token_bits(card: dict, kv_bits: int) -> int:
+    return _row(card) * kv_bits
+
+
+def _token_up(card: dict, kv_bits: int) -> int:
+    """Bits of a token in whole bytes."""
+    return 8 * _up(_token_bits(card, kv_bits))
+
+
+def _token_down(card: dict, kv_bits: int) -> int:
+    return _token_bits(card, kv_bits) // 8 * 8
+
+
+def _in_16_bits(card: dict, target: int, lacking: int) -> bool:
+    return target * card["num_key_value_heads"] <= card["num_attention_heads"]
+
+
+def _longest(
+    attention=_attention,
+    bits=_token_bits,
+    divide=lambda params, lacking: params // lacking,
+    work=2,
+    none=None,
+    every=lambda card, target, lacking: lacking <= 0,
+):
+    """A wrong `context_for_ceiling`; `none` is what it gives where it finds that `every` context has the target."""
 
     def context_for_ceiling(card, num_params, kv_bits, target):
-        lacking = target * row(card) * kv_bits - 8 * attention(card)
-        return divide(8 * work * num_params, lacking) if lacking > 0 else none
+        lacking = target * bits(card, kv_bits) - 8 * attention(card)
+        return none if every(card, target, lacking) else divide(8 * work * num_params, lacking)
 
     return context_for_ceiling
-
-
-def _never_none(card, num_params, kv_bits, target):
-    lacking = target * _row(card) * kv_bits - 8 * _attention(card)
-    return 16 * num_params // lacking if lacking else None
-
-
-def _equality_forgotten(card, num_params, kv_bits, target):
-    lacking = target * _row(card) * kv_bits - 8 * _attention(card)
-    return None if lacking < 0 else 16 * num_params // lacking
 
 
 # ---------------------------------------------------------------------------
@@ -821,7 +911,8 @@ ANSWERS = (
             rounds_down=_step(to_bytes=lambda bits: bits // 8),
             rounds_each_part=_apart,
             rounds_each_sequence=_by_sequence,
-            float_rounding=_floats,
+            float_rounding=_step(to_bytes=lambda bits: math.ceil(bits / 8)),
+            one_token_more=_one_token_more,
             swapped=lambda *step: _step()(*step)[::-1],
         ),
         alternatives=(_cost_by_layers, _cost_by_group),
@@ -919,7 +1010,7 @@ ANSWERS = (
         exercise=_intensity_ceiling,
         expected=_limit,
         misconceptions=_mistakes(
-            at_batch_one=lambda c, n, s, k: _ratio_of(_step())(c, n, 1, s, 16, k),
+            at_batch_one=_at_batch(1),
             attention_dropped=_ceiling_of(lambda c, n, s: 2 * n),
             attention_alone=_ceiling_of(lambda c, n, s: s * _attention(c)),
             attention_kv_heads=_ceiling_of(lambda c, n, s: 2 * n + s * _attention(_kv_heads_everywhere(c))),
@@ -932,6 +1023,12 @@ ANSWERS = (
             per_bit=_ceiling_of(bits=lambda c, s, k: 8 * s * _row(c) * k),
             per_element=_ceiling_of(bits=lambda c, s, k: 8 * s * _row(c)),
             always_two_bytes=_ceiling_of(bits=lambda c, s, k: s * _row(c) * 16),
+            flop_per_parameter=_ceiling_of(lambda c, n, s: n + s * _attention(c)),
+            whole_bytes_per_token=_ceiling_of(bits=lambda c, s, k: s * _token_up(c, k)),
+            part_of_a_byte_dropped=_ceiling_of(bits=lambda c, s, k: s * _token_down(c, k)),
+            batch_of_a_million=_at_batch(10**6),
+            batch_of_a_billion=_at_batch(10**9),
+            batch_of_a_trillion=_at_batch(10**12),
         ),
         alternatives=(_ceiling_in_two_parts, _ceiling_by_fractions),
         hints=(
@@ -939,7 +1036,8 @@ ANSWERS = (
             "Every sequence brings its own FLOPs and its own rows. Divide one by the other.",
             "(2 · num_params + attention) / (context · cached elements of a token · kv_bits / 8)",
         ),
-        tolerance=TOLERANCE,
+        # A batch of 10^15 is off by less than this in every case, one of 10^12 by more in some: no seed decides.
+        tolerance=10 * TOLERANCE,
     ),
     Answer(
         exercise=_crossover,
@@ -951,7 +1049,8 @@ ANSWERS = (
             bits_ignored=lambda c, n, w, k: n // _row(c),
             cache_at_weight_bits=lambda c, n, w, k: n * 16 // (_row(c) * w),
             weights_at_cache_bits=lambda c, n, w, k: n * 16 // (_row(c) * k),
-            whole_bytes_per_token=_crossing(divide=lambda weights, token: weights // (8 * _up(token))),
+            whole_bytes_per_token=lambda c, n, w, k: n * w // _token_up(c, k),
+            part_of_a_byte_dropped=lambda c, n, w, k: n * w // _token_down(c, k),
             upside_down=_crossing(divide=lambda weights, token: token // weights),
             twice_too_many=_crossing(row=lambda c: _row(c) // 2),
             query_heads=_crossing(row=lambda c: _row(_query_heads_everywhere(c))),
@@ -973,16 +1072,20 @@ ANSWERS = (
             one_more=_longest(divide=lambda params, lacking: params // lacking + 1),
             one_less=_longest(divide=lambda params, lacking: (params - 1) // lacking),
             zero_for_none=_longest(none=0),
-            never_none=_never_none,
+            none_ignored=_longest(every=lambda card, target, lacking: False),
+            floor_in_16_bits=_longest(every=_in_16_bits),
+            never_none=_longest(every=lambda card, target, lacking: lacking == 0),
             none_for_zero=_longest(divide=lambda params, lacking: params // lacking or None),
-            equality_forgotten=_equality_forgotten,
+            equality_forgotten=_longest(every=lambda card, target, lacking: lacking < 0),
             attention_dropped=_longest(attention=lambda c: 0),
             attention_kv_heads=_longest(attention=lambda c: _attention(_kv_heads_everywhere(c))),
             scores_only=_longest(attention=lambda c: _attention(c) // 2),
             flop_per_multiply_add=_longest(attention=lambda c: _attention(c) // 2, work=1),
-            k_only=_longest(row=lambda c: _row(c) // 2),
-            query_heads=_longest(row=lambda c: _row(_query_heads_everywhere(c))),
-            always_two_bytes=lambda c, n, k, target: _longest()(c, n, 16, target),
+            k_only=_longest(bits=lambda c, k: _token_bits(c, k) // 2),
+            query_heads=_longest(bits=lambda c, k: _token_bits(_query_heads_everywhere(c), k)),
+            always_two_bytes=_longest(bits=lambda c, k: _token_bits(c, 16)),
+            whole_bytes_per_token=_longest(bits=_token_up),
+            part_of_a_byte_dropped=_longest(bits=_token_down),
             float_rounding=_longest(divide=lambda params, lacking: int(params / lacking)),
         ),
         alternatives=(_longest_by_fractions, _longest_by_halving),

@@ -77,7 +77,6 @@ def _decode_cost(rng: Random) -> list[Case]:
         Case("a batch that reads one row each", _step(rng, context=1)),
         Case("cache in 8 bits, weights in 16", _step(rng, 16, 8)),
         Case("weights in 4 bits, cache in 16", _step(rng, 4, 16)),
-        Case("32 bits", _step(rng, 32, 32)),
         Case("bits that fill three eighths of the last byte", _unfilled(rng, 3)),
         Case("bits that fill seven eighths of the last byte", _unfilled(rng, 7)),
         Case("10^18 parameters, exactly", huge),
@@ -142,6 +141,7 @@ def _batch_gain(rng: Random) -> list[Case]:
 
 def _intensity_ceiling(rng: Random) -> list[Case]:
     def case(label: str, kv_bits: int = 16, context: int = 0) -> Case:
+        """Rows of the whole context are whole bytes: only one who rounds each token sees a difference."""
         step = _fits_bytes(rng, 16, kv_bits)
         context = context or step["context"]
         return Case(
@@ -150,9 +150,9 @@ def _intensity_ceiling(rng: Random) -> list[Case]:
 
     return [
         case("16 bits"),
-        case("another model"),
         case("8 bits", 8),
         case("4 bits", 4),
+        case("a token of no whole number of bytes", rng.choice([3, 5]), 8 * rng.randrange(5, 12)),
         case("a context of one token", context=1),
         case("a context so long that attention is most of the work", context=rng.randrange(10**6, 2 * 10**6)),
     ]
@@ -212,7 +212,11 @@ def _context_for_ceiling(rng: Random) -> list[Case]:
         case("a target that attention reaches exactly", 0, 0, rng.randrange(1000)),
         case("a target below what attention reaches", -1, 0, rng.randrange(1000)),
         case("no context has it", 10**9, 0, 10**4),
-        case("4 bits", rng.randrange(20, 60), context(), 5, 4),
+        # Between the query heads on a KV head, which are attention's own intensity in 16 bits, and the one in these.
+        case("8 bits, a target that attention reaches", -1, 0, rng.randrange(1000), 8),
+        case("32 bits, a target just above what attention reaches", 1, context(), 3, 32),
+        # So many tokens that a part of a byte, rounded for each, adds up to many tokens.
+        case("a token of no whole number of bytes", rng.randrange(20, 60), 100 * context(), 1, rng.choice([3, 5])),
         case("10^15 tokens, exactly", rng.randrange(20, 60), 10**15 + 7, -1),
     ]
 

@@ -128,7 +128,7 @@ def reading(setting: Setting, decode_cost=None, intensity_ceiling=None) -> Readi
             raise ValueError(f"{name}: wanted one of {', '.join(known)}, got {getattr(setting, name)!r}")
     if setting.variant == "MLA":
         found = _latent(batch, context, *bits)
-        return Reading(setting, *found, "computed by the library: a latent has no place on a card")
+        return Reading(setting, *found, "computed by the library: your functions count no latent")
     card = _card(setting.variant)
     decode, alone, decode_by = _steps(decode_cost, card, batch, context, bits)
     ceiling, ceiling_by = _ceiling(intensity_ceiling, card, context, bits[1])
@@ -340,8 +340,8 @@ class Explorer(controls.Explorer):
             (
                 "it reads",
                 _spans(
-                    f"weights {weights / GB:,.4g} GB",
-                    f"cache {(now.decode[1] - weights) / GB:,.4g} GB",
+                    f"weights {_gb(weights)}",
+                    f"cache {_gb(now.decode[1] - weights)}",
                     f"{where} the {now.device.memory_gb} GB (nominal)",
                 ),
             ),
@@ -360,6 +360,11 @@ def _said(value: float) -> str:
 
 def _time(seconds: float) -> str:
     return f"{seconds * 1e3:,.4g} ms" if seconds < 1 else f"{seconds:,.4g} s"
+
+
+def _gb(n_bytes: int) -> str:
+    """In four digits, or all before the point: "0.2684 GB", "16.06 GB", "17,592 GB"."""
+    return f"{n_bytes / GB:,.4g} GB" if n_bytes < 1000 * GB else f"{n_bytes / GB:,.0f} GB"
 
 
 def _spans(*parts: str) -> str:
