@@ -16,7 +16,10 @@ NAMES = (
 )
 # What would do the counting for the learner goes with the answers themselves.
 HELPERS = ("prefill_cost", "latent_decode_cost", "latent_flops", "attention_flops", "_bits_per_token")
-LIBRARY = tuple(f"kvlab.roofline:{name}" for name in (*NAMES, *HELPERS))
+LIBRARY = (
+    *(f"kvlab.roofline:{name}" for name in (*NAMES, *HELPERS)),
+    "kvlab.explorers.roofline:Reading.attainable",
+)
 
 
 def _card(rng: Random) -> dict[str, int]:
@@ -111,6 +114,7 @@ def _step_time_bound(rng: Random) -> list[Case]:
         case("arithmetic takes longer", *reversed(seconds())),
         case("memory takes a little longer", longer := rng.uniform(0.1, 0.4), longer * 1.02),
         case("arithmetic takes a little longer", longer := rng.uniform(0.1, 0.4), longer / 1.02),
+        case("both take the same time", longer := rng.uniform(0.1, 0.4), longer),
         case("more than a second", *(100 * each for each in seconds())),
         case("nothing to compute", 0.0, seconds()[1]),
     ]

@@ -44,7 +44,7 @@ def test_a_sum_of_the_terms_is_named_and_right_counts_drive_the_explorer(noteboo
     expect(check).to_contain_text("Did you add the two terms?")
     write(notebook, "def step_time_bound(", right["step_time_bound"])
     check = run(notebook, 'check("step_time_bound")')
-    expect(check).to_contain_text("✓ step_time_bound · 6 cases · 2 points")
+    expect(check).to_contain_text("✓ step_time_bound · 7 cases · 2 points")
     write(notebook, "def intensity_ceiling(", right["intensity_ceiling"])
     explorer = run(notebook, "roofline.explore")
     expect(explorer).to_contain_text(

@@ -44,6 +44,6 @@ def test_a_lost_block_is_named_and_right_answers_drive_the_explorer(notebook):
     expect(check).to_contain_text("Does a preempted request go to the end of the queue?")
     write(notebook, "class Scheduler", right)
     check = run(notebook, 'check("Scheduler")')
-    expect(check).to_contain_text("✓ Scheduler · 13 cases · 6 points")
+    expect(check).to_contain_text("✓ Scheduler · 14 cases · 6 points")
     explorer = run(notebook, "admission.explore")
     expect(explorer).to_contain_text("Worst case: computed by your admit; scheduler: computed by your Scheduler")
