@@ -15,7 +15,9 @@ ROWS = [
 ]
 MADE = {"memory": ROWS}
 RECORDED = recorded.series("decode_timing")
-SCENES_THERE = [(name, scene) for name, data in RECORDED.items() for scene in {row["scene"] for row in data["memory"]}]
+SCENES_THERE = [
+    (name, scene) for name, data in RECORDED.items() for scene in sorted({row["scene"] for row in data["memory"]})
+]
 
 
 def test_free_memory_is_shown_as_its_change():
