@@ -6,6 +6,7 @@ PY = .venv/bin/python
 
 lab: ; @$(PYTHON) bootstrap.py && $(PY) -m autograde lab $(if $(PORT),--port $(PORT)) $(LAB_ARGS)
 
+test: export KVLAB_PLAN = smallest
 test:
 	@$(PYTHON) bootstrap.py
 	$(PY) -m ruff check

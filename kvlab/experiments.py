@@ -14,14 +14,14 @@ from kvlab import recorded
 from kvlab.attention import expanded_attention, grouped_attention
 from kvlab.caches import ConcatenatedCache, GroupedCache, elements_copied
 from kvlab.meter import metered
-from kvlab.timing import one_thread, take_turns
+from kvlab.timing import one_thread, smallest_wanted, take_turns
 
-TOKENS = (512, 2048, 4096)
+TOKENS, FEW_TOKENS = (512, 2048, 4096), (64, 128, 256)
 APPENDED = {"num_kv_heads": 4, "head_dim": 32}  # small rows, so that the longest fill takes about a second
 ATTENDED = {"num_heads": 32, "num_kv_heads": 8, "head_dim": 128}  # the heads of Llama-3-8B
 
 
-def appending(tokens=TOKENS, trials: int = 3) -> list[dict]:
+def appending(tokens=None, trials: int = 3) -> list[dict]:
     """Fill a cache token by token, by concatenation and by preallocation: a row for each number of tokens and way.
 
     A row has tokens, way, `elements` written for K and V together, and the `seconds` of each trial.
@@ -35,7 +35,7 @@ def appending(tokens=TOKENS, trials: int = 3) -> list[dict]:
             cache.append(row, row)
 
     rows = []
-    for count in tokens:
+    for count in tokens or _tokens():
         preallocated = partial(GroupedCache, 1, heads, heads, width, count, torch.float32)
         ways = {"concatenated": ConcatenatedCache, "preallocated": preallocated}
         with one_thread():
@@ -45,7 +45,7 @@ def appending(tokens=TOKENS, trials: int = 3) -> list[dict]:
     return rows
 
 
-def attending(tokens=TOKENS, trials: int = 3) -> list[dict]:
+def attending(tokens=None, trials: int = 3) -> list[dict]:
     """One query on a cache, expanded and grouped: a row for each number of tokens and way.
 
     A row has tokens, way, `peak_bytes` of new storage and the `seconds` of each trial.
@@ -53,7 +53,7 @@ def attending(tokens=TOKENS, trials: int = 3) -> list[dict]:
     heads, kv_heads, width = ATTENDED.values()
     ways = {"expanded": expanded_attention, "grouped": grouped_attention}
     rows = []
-    for count in tokens:
+    for count in tokens or _tokens():
         generator = torch.Generator().manual_seed(count)
         q = torch.randn(1, heads, 1, width, generator=generator)
         k, v = torch.randn(2, 1, kv_heads, count, width, generator=generator)
@@ -64,6 +64,10 @@ def attending(tokens=TOKENS, trials: int = 3) -> list[dict]:
             peak = metered(call).peak_bytes
             rows.append({"tokens": count, "way": way, "peak_bytes": peak, "seconds": seconds[way]})
     return rows
+
+
+def _tokens() -> tuple[int, ...]:
+    return FEW_TOKENS if smallest_wanted() else TOKENS
 
 
 def record(machine: str, trials: int, folder: Path = recorded.FOLDER) -> Path:
@@ -80,5 +84,5 @@ def record(machine: str, trials: int, folder: Path = recorded.FOLDER) -> Path:
         "appended": APPENDED,
         "attended": ATTENDED,
     }
-    rows = {"appending": appending(trials=trials), "attending": attending(trials=trials)}
+    rows = {"appending": appending(TOKENS, trials), "attending": attending(TOKENS, trials)}
     return recorded.write("grouped_query_cache", {"about": about, **rows}, folder)

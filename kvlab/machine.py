@@ -1,6 +1,5 @@
 """The device that a measurement runs on: what it is, how much of its memory is free, and what fits there."""
 
-import os
 import platform
 import subprocess
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import transformers
 
 from kvlab.decoder import Shape
 from kvlab.sizes import GB, bytes_per_token, weight_bytes
+from kvlab.timing import CHOICE, smallest_wanted
 
 CGROUP = Path("/sys/fs/cgroup")  # where Linux says what a container may use; elsewhere it does not exist
 
@@ -119,14 +119,13 @@ PLANS = {  # largest first
         Plan(NARROW, torch.float32, (512, 1024, 2048), (1, 2), 2**26),
     ),
 }
-CHOICE = "KVLAB_PLAN"  # an environment variable: "smallest" takes the last plan, wherever time matters more than size
 
 
 def plan(device="cpu") -> Plan:
     """The largest plan that takes at most half of the free memory, else the smallest; `reason` says which and why."""
     free, kind = free_bytes(device), torch.device(device).type
     *others, smallest = PLANS[kind]
-    asked = os.environ.get(CHOICE) == "smallest"
+    asked = smallest_wanted()
     chosen = next((each for each in others if each.largest_bytes <= free / 2 and not asked), smallest)
     why = f"as {CHOICE} asks" if asked else "the smallest plan" if chosen is smallest else "at most half of that"
     sizes = f"{chosen.largest_bytes / GB:.2f} GB for the weights, the largest cache and a copy of it"

@@ -57,8 +57,8 @@ def test_the_bytes_do_not_depend_on_the_machine():
 
 
 def test_a_recording_is_written_as_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiments, "appending", lambda trials: experiments_appending((3, 4), trials))
-    monkeypatch.setattr(experiments, "attending", lambda trials: experiments_attending((5,), trials))
+    monkeypatch.setattr(experiments, "appending", lambda tokens, trials: experiments_appending((3, 4), trials))
+    monkeypatch.setattr(experiments, "attending", lambda tokens, trials: experiments_attending((5,), trials))
     path = experiments.record("a machine", 2, tmp_path)
     written = recorded.read("grouped_query_cache", tmp_path)
     assert path.parent == tmp_path and list(written) == list(RECORDING)
