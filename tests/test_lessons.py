@@ -40,7 +40,8 @@ def test_filled_from_the_solutions_it_earns_every_point(lesson, tmp_path):
     for (name, points), cell in zip(lesson.exercises.items(), graded.values(), strict=True):
         assert f"✓ {name}" in re.sub(r"\x1b\[\d+m", "", text_of(cell))
         assert cell.metadata.nbgrader.points == points
-        assert [output.output_type for output in cell.outputs] == ["stream"]
+        # A busy machine may bring one print in pieces; nothing but prints may come.
+        assert {(output.output_type, output.get("name")) for output in cell.outputs} == {("stream", "stdout")}
 
 
 @each_lesson
