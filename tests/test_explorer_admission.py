@@ -1,11 +1,8 @@
 """The queue explorer of lesson 10 as plain functions and as a widget without a front end."""
 
-import io
-
 import matplotlib.text
 import numpy as np
 import pytest
-from PIL import Image, ImageChops
 
 from kvlab import scheduling
 from kvlab.explorers.admission import (
@@ -24,14 +21,7 @@ from kvlab.explorers.admission import (
 )
 from kvlab.explorers.blit import Blitter
 from kvlab.paging import blocks_needed
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
+from tests.pngs import differ, pixels
 
 
 class Mine(scheduling.Scheduler):

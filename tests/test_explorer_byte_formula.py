@@ -1,12 +1,11 @@
 """The explorer of lesson 02 as plain functions and as a widget without a front end."""
 
-import io
 from dataclasses import replace
 
 import matplotlib.text
 import numpy as np
 import pytest
-from PIL import Image, ImageChops
+from PIL import ImageChops
 
 from kvlab import sizes
 from kvlab.explorers.byte_formula import (
@@ -22,6 +21,7 @@ from kvlab.explorers.byte_formula import (
 )
 from kvlab.gpus import gpus
 from kvlab.models import presets
+from tests.pngs import pixels
 
 ODD = Setting(num_hidden_layers=5, num_attention_heads=12, num_key_value_heads=4, head_dim=7, dtype="INT4",
               batch=3, tokens=11, gpu="T4")  # fmt: skip
@@ -29,10 +29,6 @@ ODD = Setting(num_hidden_layers=5, num_attention_heads=12, num_key_value_heads=4
 
 def learner(num_layers, batch, tokens, num_kv_heads, head_dim, bits_per_element):
     return -(-2 * num_layers * batch * tokens * num_kv_heads * head_dim * bits_per_element // 8)
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
 
 
 def test_a_reading_is_the_size_of_allocated_arrays():

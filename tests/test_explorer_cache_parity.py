@@ -1,6 +1,5 @@
 """The explorer of lesson 03 as plain functions and as a widget without a front end."""
 
-import io
 import warnings
 from dataclasses import replace
 
@@ -25,6 +24,7 @@ from kvlab.explorers.cache_parity import (
     reading,
     static_figure,
 )
+from tests.pngs import differ, pixels
 from tiny_transformer import TinyDecoder
 
 ODD = Setting(ids=(2, 0, 1, 1, 2), seed=7)
@@ -32,14 +32,6 @@ ODD = Setting(ids=(2, 0, 1, 1, 2), seed=7)
 
 class Mine(parity.CachedDecoder):
     """A learner's class that is right, and not the library's."""
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
 
 
 @pytest.mark.parametrize("seed", [0, 2, 7, MOST_SEED])

@@ -1,11 +1,9 @@
 """The explorer of lesson 11 as plain functions and as a widget without a front end."""
 
-import io
 from statistics import median
 
 import matplotlib.text
 import pytest
-from PIL import Image, ImageChops
 
 from kvlab import recorded
 from kvlab.explorers.blit import Blitter
@@ -20,6 +18,7 @@ from kvlab.explorers.decode_timing import (
     sources,
     static_figure,
 )
+from tests.pngs import differ
 
 CARD = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "hidden_size": 32}
 ROW = 2 * 2 * 2 * 8 * 4  # bytes of a token: layers, K and V, KV heads, width, bytes
@@ -42,14 +41,6 @@ MADE = {
     "points": [*STEP, point("concatenated", 10, 1, [30.0]), point("concatenated", 40, 1, outcome="out of memory")],
 }
 RECORDED = recorded.series("decode_timing")
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
 
 
 def my_line(contexts, seconds):

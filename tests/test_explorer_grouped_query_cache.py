@@ -1,11 +1,9 @@
 """The explorer of lesson 05 as plain functions and as a widget without a front end."""
 
-import io
 import warnings
 
 import matplotlib.text
 import pytest
-from PIL import Image, ImageChops
 
 from kvlab import sizes
 from kvlab.explorers.blit import Blitter
@@ -19,6 +17,7 @@ from kvlab.explorers.grouped_query_cache import (
     reading,
     static_figure,
 )
+from tests.pngs import differ, pixels
 
 SHARED = [(heads, kv) for heads in range(1, MOST_HEADS + 1) for kv in range(1, heads + 1) if heads % kv == 0]
 
@@ -26,14 +25,6 @@ SHARED = [(heads, kv) for heads in range(1, MOST_HEADS + 1) for kv in range(1, h
 def mine(query_head, num_heads, num_kv_heads):
     """A learner's function that is right, and not the library's."""
     return query_head * num_kv_heads // num_heads
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
 
 
 @pytest.mark.parametrize(("heads", "kv_heads"), SHARED)

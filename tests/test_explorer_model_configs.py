@@ -1,12 +1,10 @@
 """The explorer of lesson 06 as plain functions and as a widget without a front end."""
 
-import io
 import json
 import warnings
 
 import matplotlib.text
 import pytest
-from PIL import Image, ImageChops
 
 from kvlab import configs
 from kvlab.explorers.blit import Blitter
@@ -26,6 +24,7 @@ from kvlab.explorers.model_configs import (
 )
 from kvlab.gpus import gpus
 from kvlab.models import preset, presets
+from tests.pngs import differ, pixels
 
 GEMMA = preset("Gemma-2-27B").config
 WHISPER = {
@@ -41,14 +40,6 @@ WHISPER = {
 def mine(config, tokens, bits):
     """A learner's function that is right, and not the library's."""
     return -(-configs.read_config(config).elements(tokens) * bits // 8)
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
 
 
 @pytest.mark.parametrize("name", presets())

@@ -1,12 +1,10 @@
 """The explorer of lesson 07 as plain functions and as a widget without a front end."""
 
-import io
 import warnings
 
 import matplotlib.text
 import numpy as np
 import pytest
-from PIL import Image, ImageChops
 
 from kvlab import paging
 from kvlab.explorers.blit import Blitter
@@ -28,6 +26,7 @@ from kvlab.explorers.paging import (
     share_falls_below,
     static_figure,
 )
+from tests.pngs import differ, pixels
 
 
 class Mine(paging.BlockPool):
@@ -40,14 +39,6 @@ class Mine(paging.BlockPool):
 
 def mine_wasted(lengths, block):
     return sum(-n % block for n in lengths)
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)

@@ -1,12 +1,10 @@
 """The explorer of lesson 04 as plain functions and as a widget without a front end."""
 
-import io
 import warnings
 
 import matplotlib.text
 import numpy as np
 import pytest
-from PIL import Image, ImageChops
 
 from kvlab import masks
 from kvlab.explorers.blit import Blitter
@@ -23,6 +21,7 @@ from kvlab.explorers.rectangular_masks import (
     reading,
     static_figure,
 )
+from tests.pngs import differ, pixels
 
 WINDOWED = Setting(cached=4, chunk=3, window=3)
 
@@ -34,14 +33,6 @@ def mine(cached, chunk):
 
 def mine_windowed(cached, chunk, window):
     return mine(cached, chunk) & ~np.tri(chunk, cached + chunk, cached - window, dtype=bool)
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
 
 
 @pytest.mark.parametrize("beside", [TOP_LEFT, NO_MASK])

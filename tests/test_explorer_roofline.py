@@ -1,13 +1,11 @@
 """The explorer of lesson 09 as plain functions and as a widget without a front end."""
 
-import io
 import re
 import warnings
 from itertools import product
 
 import matplotlib.text
 import pytest
-from PIL import Image, ImageChops
 
 from kvlab import roofline
 from kvlab.explorers.blit import Blitter
@@ -24,6 +22,7 @@ from kvlab.explorers.roofline import (
 )
 from kvlab.gpus import gpus
 from kvlab.sizes import BITS_PER_ELEMENT
+from tests.pngs import differ, pixels
 
 UNWRITTEN = "computed by the library until yours is written"
 
@@ -41,14 +40,6 @@ def my_ceiling(card, num_params, context, kv_bits):
 
 def stub(*arguments):
     raise NotImplementedError
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
 
 
 @pytest.mark.parametrize(

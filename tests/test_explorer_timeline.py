@@ -1,23 +1,14 @@
 """The time-line explorer of lesson 10 as plain functions and as a widget without a front end."""
 
-import io
 import itertools
 
 import matplotlib.text
 import pytest
-from PIL import Image, ImageChops
 
 from kvlab.explorers.blit import Blitter
 from kvlab.explorers.timeline import Chart, Setting, describe, explore, passed_on, reading, sent, static_figure
 from kvlab.scheduling import latency_report
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
+from tests.pngs import differ, pixels
 
 
 def test_a_proxy_lets_no_token_pass_early_and_passes_the_last_on_at_once():

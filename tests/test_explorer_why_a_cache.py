@@ -1,12 +1,10 @@
 """The explorer of lesson 01 as plain functions and as a widget without a front end."""
 
-import io
 import warnings
 
 import matplotlib.text
 import numpy as np
 import pytest
-from PIL import Image, ImageChops
 
 from kvlab.explorers.blit import Blitter
 from kvlab.explorers.why_a_cache import (
@@ -22,6 +20,7 @@ from kvlab.explorers.why_a_cache import (
     reading,
     static_figure,
 )
+from tests.pngs import differ, pixels
 
 ODD = Setting(prompt=3, steps=7, step=2)
 
@@ -29,14 +28,6 @@ ODD = Setting(prompt=3, steps=7, step=2)
 def mine(n):
     """A learner's function that is right, and not the library's."""
     return sum(t * t for t in range(n + 1)), sum(range(n + 1))
-
-
-def pixels(png):
-    return Image.open(io.BytesIO(png)).convert("RGB")
-
-
-def differ(one, other):
-    return ImageChops.difference(pixels(one), pixels(other)).getbbox() is not None
 
 
 @pytest.mark.parametrize("score_work", [None, mine])

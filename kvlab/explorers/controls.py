@@ -131,12 +131,6 @@ def dropdown(label: str, options, value, css: str):
     return _control(widgets.Dropdown, label, css, options=options, value=value)
 
 
-def choice(label: str, values, value, css: str):
-    """A slider over a few values, which the keyboard moves one by one."""
-    named = [(each if isinstance(each, str) else f"{each:,}", each) for each in values]
-    return _control(widgets.SelectionSlider, label, css, options=named, value=value)
-
-
 def text_field(label: str, value, css: str):
     # Text, because a browser's number field rounds beyond 2^53; read on Enter or on leaving the field.
     return _control(widgets.Text, label, css, value=str(value), continuous_update=False)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from kvlab import plots, rates
 from kvlab.explorers import controls
-from kvlab.explorers.controls import ask, choice, dropdown, facts, library_instead, verdict
+from kvlab.explorers.controls import ask, dropdown, facts, ladder, library_instead, verdict
 from kvlab.pictures import CSS_DPI, Picture
 from kvlab.series import Series, series
 
@@ -199,8 +199,8 @@ class Explorer(controls.Explorer):
         start = first_setting(data)
         self.source = dropdown("measured", list(data), start.source, "kv-source")
         self.way = dropdown("cache", _tried(data[start.source], "way"), start.way, "kv-way")
-        self.batch = choice("requests", _tried(data[start.source], "batch"), start.batch, "kv-batch")
-        self.context = choice("context", _tried(data[start.source], "context"), start.context, "kv-context")
+        self.batch = ladder("requests", _tried(data[start.source], "batch"), start.batch, "kv-batch")
+        self.context = ladder("context", _tried(data[start.source], "context"), start.context, "kv-context")
         self.source.observe(self._choose_source, "value")
         super().__init__((self.source, self.way, self.batch, self.context), Chart())
 

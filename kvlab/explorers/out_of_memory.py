@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from kvlab import plots
 from kvlab.explorers import controls
-from kvlab.explorers.controls import choice, dropdown, facts, verdict
+from kvlab.explorers.controls import dropdown, facts, ladder, verdict
 from kvlab.memory import SCENES
 from kvlab.pictures import CSS_DPI, Picture
 from kvlab.sizes import MIB
@@ -175,7 +175,7 @@ class Explorer(controls.Explorer):
         self.source = dropdown("measured", list(sources), start.source, "kv-memory-source")
         self.scene = dropdown("scene", _scenes(sources[start.source]), start.scene, "kv-scene")
         self.source.observe(self._choose_source, "value")
-        self.moment = choice("moment", range(1, Chart.MOMENTS + 1), start.moment, "kv-moment")
+        self.moment = ladder("moment", range(1, Chart.MOMENTS + 1), start.moment, "kv-moment")
         super().__init__((self.source, self.scene, self.moment), Chart())
 
     def _choose_source(self, change) -> None:
