@@ -165,6 +165,9 @@ def test_junk_between_the_lines_of_an_honest_report_costs_nothing():
         ("open('/proc/1/mem')", "mentions /proc"),
         ("def f(): return __builtins__", "uses __builtins__"),
         ("import autograde.answers", "imports autograde.answers"),
+        ("def time_call(fn): return fn.__self__", "uses __self__"),
+        ("def f(g): return g.__closure__[0]", "uses __closure__"),
+        ("import sys\nx = sys.modules['kvlab']", "uses sys.modules"),
     ],
 )
 def test_what_is_worth_a_look_is_pointed_at(source, said):
