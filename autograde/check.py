@@ -9,12 +9,12 @@ import sys
 import tempfile
 import textwrap
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType
 
 from autograde import progress
-from autograde.course import lesson_of
+from autograde.answers import answer_of
+from autograde.course import lesson_of, library_of
 from autograde.exercise import Answer, Verdict
 from autograde.feedback import WIDTH, render
 from autograde.judge import Trial
@@ -41,16 +41,10 @@ class CheckFailed(AssertionError):
         return render(self.verdict).splitlines()
 
 
-def answer_of(name: str) -> Answer:
-    """The answer of the exercise called `name`. KeyError names every exercise."""
-    module = import_module(f"autograde.answers.{lesson_of(name).module}")
-    return next(each for each in module.ANSWERS if each.exercise.name == name)
-
-
 def examine(answer: Answer, points: int, candidate: object, seed: int) -> Verdict:
     """Try `candidate` on the cases that `seed` gives and judge what came back."""
     trial = Trial(answer, points, seed)
-    return trial.judge(collect(answer.exercise, candidate, trial.cases))
+    return trial.judge(collect(answer.exercise, candidate, trial.cases, library_of(answer.exercise.name)))
 
 
 def check(name: str) -> None:
@@ -135,7 +129,7 @@ def hint(name: str) -> None:
     if last is not None and last.right:
         print(f"{name} is right already.")
         return
-    known = {each.name: each.hints for each in answer.misconceptions}
+    known = {each.name: each.advice.hints for each in answer.misconceptions}
     mistake = last.misconception if last is not None else ""
     hints = known.get(mistake, answer.hints)
     number = progress.next_hint(name, mistake, len(hints))

@@ -4,7 +4,7 @@ Everything that must know the course without importing a lesson's code (the map,
 which must find the lesson of an exercise without importing thirteen others) reads it here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,19 +20,27 @@ class Lesson:
     minutes: int
     needs: tuple[str, ...]  # slugs of the lessons that this one builds on
     exercises: dict[str, int]
+    # Functions of kvlab that would answer an exercise, by module: whoever calls one earns no points by it.
+    library: dict[str, tuple[str, ...]]
+    # What else the sandbox's copy of kvlab leaves out: parts of those functions. A class stands for its methods.
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def module(self) -> str:
-        """Name of the lesson's module in `autograde.exercises` and `autograde.answers`."""
+    def number(self) -> str:
+        return self.slug.partition("_")[0]
+
+    @property
+    def key(self) -> str:
+        """The name of the lesson's rooms: `autograde.exercises.<key>`, `kvlab.figures.<key>`, `tests/lessons/<key>`."""
         return self.slug.partition("_")[2]
 
     @property
     def points(self) -> int:
         return sum(self.exercises.values())
 
-    def notebook(self, kind: str) -> Path:
-        """Path of this lesson's notebook in `solutions`, `lessons` or `work`."""
-        return ROOT / kind / self.slug / f"{self.slug}.ipynb"
+    def notebook(self, kind: str, root: Path = ROOT) -> Path:
+        """Path of this lesson's notebook in `solutions`, `lessons` or `work` of the course's folder `root`."""
+        return root / kind / self.slug / f"{self.slug}.ipynb"
 
 
 LESSONS = (
@@ -50,6 +58,26 @@ LESSONS = (
             "score_work": 2,
             "reusable_rows": 3,
         },
+        library={
+            "kvlab.reuse": (
+                "attend",
+                "decode_step",
+                "prefill",
+                "recompute",
+                "score_work",
+                "reusable_rows",
+            ),
+        },
+        left_out={
+            "kvlab.reuse": (
+                "_row",
+                "_rows_made",
+                "_same_rows",
+                "_softmax",
+                "metered",
+                "Metered",
+            ),
+        },
     ),
     Lesson(
         slug="02_byte_formula",
@@ -66,6 +94,30 @@ LESSONS = (
             "capacity_table": 3,
             "max_tokens": 3,
         },
+        library={
+            "kvlab.sizes": (
+                "kv_elements",
+                "kv_bytes",
+                "ragged_kv_bytes",
+                "as_units",
+                "bytes_per_token",
+                "capacity_table",
+                "max_tokens",
+            ),
+        },
+        left_out={
+            "kvlab.sizes": (
+                "_bytes",
+                "_decimal",
+                "_each",
+                "_known",
+                "_shape",
+                "dtype_bits",
+                "show_bytes",
+                "show_number",
+                "weight_bytes",
+            ),
+        },
     ),
     Lesson(
         slug="03_cache_parity",
@@ -79,6 +131,23 @@ LESSONS = (
             "first_divergence": 2,
             "hidden_by_argmax": 3,
             "sample": 2,
+        },
+        library={
+            "kvlab.parity": (
+                "CachedDecoder.step",
+                "CachedDecoder.prefill",
+                "cached_logits",
+                "first_divergence",
+                "sample",
+            ),
+        },
+        left_out={
+            "kvlab.parity": (
+                "CachedDecoder",
+                "full_logits",
+                "_apart",
+                "_known_id",
+            ),
         },
     ),
     Lesson(
@@ -95,6 +164,23 @@ LESSONS = (
             "ragged_allowed": 3,
             "window_allowed": 2,
         },
+        library={
+            "kvlab.masks": (
+                "allowed",
+                "additive_mask",
+                "attend",
+                "masked_attention",
+                "chunked_attention",
+                "ragged_allowed",
+                "window_allowed",
+            ),
+        },
+        left_out={
+            "kvlab.masks": (
+                "in_window",
+                "_sizes",
+            ),
+        },
     ),
     Lesson(
         slug="05_grouped_query_cache",
@@ -110,6 +196,38 @@ LESSONS = (
             "elements_copied": 2,
             "rope": 3,
             "RotaryCache": 4,
+        },
+        library={
+            "kvlab.attention": (
+                "kv_head_of",
+                "expand_kv",
+                "grouped_attention",
+                "expanded_attention",
+            ),
+            "kvlab.caches": (
+                "GroupedCache.append",
+                "ConcatenatedCache.append",
+                "RotaryCache.step",
+                "elements_copied",
+            ),
+            "kvlab.rope": ("rope",),
+        },
+        left_out={
+            "kvlab.attention": (
+                "group_size",
+                "_mask",
+                "_side_by_side",
+            ),
+            "kvlab.caches": (
+                "GroupedCache",
+                "ConcatenatedCache",
+                "RotaryCache",
+                "_heads",
+            ),
+            "kvlab.rope": (
+                "angles",
+                "turn",
+            ),
         },
     ),
     Lesson(
@@ -128,6 +246,52 @@ LESSONS = (
             "absorbed_scores": 3,
             "mean_pool_kv": 1,
         },
+        library={
+            "kvlab.configs": (
+                "read_config",
+                "head_width",
+                "kv_heads",
+                "layer_kinds",
+                "cache_bytes",
+                "state_bytes",
+                "_head_width",
+                "_kv_heads",
+                "_multi_query",
+                "_kinds",
+                "_listed",
+                "ModelConfig.elements",
+                "ModelConfig.state_bytes",
+            ),
+            "kvlab.latent": (
+                "mla_bytes_per_token",
+                "absorbed_scores",
+                "rebuilt_scores",
+                "mean_pool_kv",
+            ),
+            "kvlab.allocation": ("allocation",),
+        },
+        left_out={
+            "kvlab.configs": (
+                "Layer",
+                "ModelConfig",
+                "_bytes",
+                "_default",
+                "_flag",
+                "_known",
+                "_layers",
+                "_origin",
+                "_refuse_latent",
+                "_refuse_surprises",
+                "_stands_for",
+                "_whisper",
+                "_window",
+            ),
+            "kvlab.latent": ("_scale",),
+            "kvlab.allocation": (
+                "unused_slots",
+                "_stored",
+            ),
+        },
     ),
     Lesson(
         slug="07_paging",
@@ -143,6 +307,26 @@ LESSONS = (
             "paged_attention": 3,
             "BlockPool": 6,
             "can_promise": 2,
+        },
+        library={
+            "kvlab.paging": (
+                "blocks_needed",
+                "slot_of",
+                "waste",
+                "gather",
+                "paged_attention",
+                "can_promise",
+                "BlockPool.allocate",
+                "BlockPool.append",
+                "BlockPool.fork",
+                "BlockPool.truncate",
+                "BlockPool.free",
+                "BlockPool.table",
+                "BlockPool.ref",
+            ),
+        },
+        left_out={
+            "kvlab.paging": ("BlockPool",),
         },
     ),
     Lesson(
@@ -160,6 +344,23 @@ LESSONS = (
             "crossover_tokens": 2,
             "context_for_ceiling": 3,
         },
+        library={
+            "kvlab.roofline": (
+                "decode_cost",
+                "intensity",
+                "step_time_bound",
+                "batch_gain",
+                "intensity_ceiling",
+                "crossover_tokens",
+                "context_for_ceiling",
+                "_bits_per_token",
+                "attention_flops",
+                "latent_decode_cost",
+                "latent_flops",
+                "prefill_cost",
+            ),
+            "kvlab.explorers.roofline": ("Reading.attainable",),
+        },
     ),
     Lesson(
         slug="10_admission",
@@ -175,6 +376,28 @@ LESSONS = (
             "admit": 2,
             "Scheduler": 6,
             "latency_report": 2,
+        },
+        library={
+            "kvlab.capacity": (
+                "kv_room",
+                "max_requests",
+                "per_rank_fit",
+                "check_claim",
+            ),
+            "kvlab.scheduling": (
+                "admit",
+                "latency_report",
+                "Scheduler.submit",
+                "Scheduler.cancel",
+                "Scheduler.step",
+            ),
+            "kvlab.explorers.admission": ("by_cost",),
+        },
+        left_out={
+            "kvlab.scheduling": (
+                "Scheduler",
+                "_worst_case",
+            ),
         },
     ),
     Lesson(
@@ -192,14 +415,31 @@ LESSONS = (
             "fit_line": 3,
             "copies_made": 3,
         },
+        library={
+            "kvlab.bench.clock": (
+                "time_call",
+                "summarise",
+            ),
+            "kvlab.bench.rates": (
+                "step_bytes",
+                "effective_bandwidth",
+                "plausible",
+                "fit_line",
+            ),
+            "kvlab.bench.meter": ("copies_made",),
+        },
+        left_out={
+            "kvlab.bench.clock": ("_seconds",),
+            "kvlab.bench.rates": ("_positive",),
+        },
     ),
 )
 
 
 def lesson(slug: str) -> Lesson:
-    """The lesson called `slug`; the folder name, or its number alone ("02"). KeyError names what exists."""
+    """The lesson called `slug`: the folder's name, its number ("02") or its key. KeyError names what exists."""
     for each in LESSONS:
-        if slug in (each.slug, each.slug.partition("_")[0]):
+        if slug in (each.slug, each.key, each.number):
             return each
     raise KeyError(f"no lesson {slug!r}; the lessons are {', '.join(each.slug for each in LESSONS)}")
 
@@ -211,3 +451,11 @@ def lesson_of(exercise: str) -> Lesson:
             return each
     known = ", ".join(name for each in LESSONS for name in each.exercises)
     raise KeyError(f"no exercise {exercise!r}; the exercises are {known}")
+
+
+def library_of(exercise: str) -> list[str]:
+    """What would answer `exercise` in the library, as "package.module:function"; nothing for one outside the course."""
+    for each in LESSONS:
+        if exercise in each.exercises:
+            return [f"{module}:{name}" for module, names in each.library.items() for name in names]
+    return []

@@ -4,9 +4,8 @@
 the process that runs a learner's code. `Answer` and `Misconception` say what is right and which mistakes are known.
 """
 
-import contextlib
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from random import Random
 
@@ -14,6 +13,10 @@ from autograde.blame import blame
 from autograde.values import Raised, plain
 
 Run = Callable[[object, "Case"], object]
+
+
+class Borrowed(Exception):
+    """Raised in place of a library function that would answer for the learner; its text is the function's name."""
 
 
 @dataclass(frozen=True)
@@ -30,43 +33,17 @@ def call(candidate: object, case: Case) -> object:
 
 
 def attempt(step: Callable[..., object], *args: object) -> object:
-    """The plain value of `step(*args)`, or the exception that it raised: one step of a class exercise's script.
+    """The plain value of `step(*args)`, or the exception that it raised: one step of a class exercise.
 
-    NotImplementedError passes through, because a method that is not written yet is no wrong answer.
+    NotImplementedError passes through, because a method that is not written yet is no wrong answer; so does Borrowed,
+    because the library's answer is none of the learner's.
     """
-    _step_notes.append("")
     try:
         return plain(step(*args))
-    except NotImplementedError:
+    except (NotImplementedError, Borrowed):
         raise
     except Exception as error:
-        _step_notes[-1] = blame(error)
-        return Raised.from_exception(error)
-
-
-_step_notes: list[str] = []
-
-
-@contextlib.contextmanager
-def caught() -> Iterator[list[str]]:
-    """For each `attempt` made meanwhile, what is to be told about the exception that it caught, or ""."""
-    _step_notes.clear()
-    yield _step_notes
-
-
-def script(candidate: object, case: Case) -> list[object]:
-    """Drive a class: build it from the list `inputs["new"]`, then take each of `inputs["steps"]`, (name, *arguments).
-
-    A step calls a method or reads an attribute; its value, or the exception it raised, is one item of the result.
-    What a refused step left behind shows in the values of the steps after it.
-    """
-    thing = candidate(*copy.deepcopy(case.inputs["new"]))
-
-    def take(name: str, *arguments: object) -> object:
-        member = getattr(thing, name)
-        return member(*arguments) if callable(member) else member
-
-    return [attempt(take, *copy.deepcopy(step)) for step in case.inputs["steps"]]
+        return Raised.from_exception(error, blame(error))
 
 
 @dataclass(frozen=True)
@@ -77,7 +54,15 @@ class Exercise:
     cases: Callable[[Random], list[Case]]  # from fundamental to subtle; the same seed gives the same cases
     run: Run = call  # gives `plain` values of what the learner's code returned
     seconds: float = 5.0  # time limit of one case
-    library: tuple[str, ...] = ()  # functions that would answer for the learner, as "package.module:function"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to say to somebody who makes a known mistake."""
+
+    diagnosis: str  # one sentence, put as a question
+    hints: tuple[str, str, str]  # from a nudge to nearly the answer
+    source: str = ""  # a public place where this mistake was made: "owner/repository#12: what was seen there."
 
 
 @dataclass(frozen=True)
@@ -86,9 +71,7 @@ class Misconception:
 
     name: str
     wrong: object  # a wrong answer of the same kind as the right one
-    diagnosis: str  # one sentence, put as a question
-    hints: tuple[str, str, str]  # from a nudge to nearly the answer
-    source: str = ""  # public place where this mistake was made, if one is known
+    advice: Advice
 
 
 @dataclass(frozen=True)

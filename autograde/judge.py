@@ -57,8 +57,8 @@ class Trial:
             case_number=failed + 1,
             case_label=case.label,
             misconception=known.name if known else "",
-            diagnosis=known.diagnosis if known else "",
-            source=known.source if known else "",
+            diagnosis=known.advice.diagnosis if known else "",
+            source=known.advice.source if known else "",
             **(_steps if "steps" in case.inputs else _values)(answer, case, outcome, self.expected[failed]),
         )
 
@@ -94,7 +94,7 @@ def _steps(answer: Answer, case: Case, outcome: Outcome, expected: list[object])
         at = next((i for i, each in enumerate(differs) if each), len(steps) - 1)
         lines = [_step(*step) + _came(value) for step, value in zip(steps[:at], values, strict=False)]
         lines.append(_step(*steps[at]))
-        note = outcome.step_notes[at] if isinstance(values[at], Raised) else ""
+        note = values[at].note if isinstance(values[at], Raised) else ""
         note = note or (answer.explain(case, values[at]) if answer.explain else "")
         note = note or difference(values[at], expected[at], answer.tolerance)
         told = {"yours": show(values[at]), "expected": show(expected[at]), "note": note}
@@ -134,5 +134,5 @@ def read(answer: Answer, case: Case, value: object) -> object:
 
 def trace(answer: Answer, candidate: object, cases: list[Case]) -> list[object]:
     """The plain values that `candidate`, an answer of our own, gives on the cases, in the form that is judged."""
-    outcomes = collect(answer.exercise, candidate, cases, watch=False)
+    outcomes = collect(answer.exercise, candidate, cases)
     return [read(answer, case, outcome.value) for case, outcome in zip(cases, outcomes, strict=True)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from random import Random
 
-from autograde.check import answer_of
+from autograde.answers import answer_of
 from autograde.course import LESSONS
 from autograde.exercise import Answer, Case
 from autograde.judge import accepted, trace

@@ -5,13 +5,13 @@ import io
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograde.blame import blame
 from autograde.course import ROOT
-from autograde.exercise import Case, Exercise, caught
+from autograde.exercise import Borrowed, Case, Exercise
 from autograde.limits import TimeLimit, time_limit
 from autograde.values import Raised, plain, same
 
@@ -30,25 +30,27 @@ class Outcome:
     unwritten: bool = False  # the stub's NotImplementedError came out
     printed: str = ""
     borrowed: str = ""  # dotted name of the library function that ran inside the answer
-    step_notes: tuple[str, ...] = ()  # of a class exercise: the learner's line for each step that raised, or ""
 
 
-def collect(exercise: Exercise, candidate: object, cases: list[Case], watch: bool = True) -> list[Outcome]:
+def collect(
+    exercise: Exercise, candidate: object, cases: list[Case], library: Collection[str] | None = None
+) -> list[Outcome]:
     """One outcome per case, in order. After a time-out the remaining cases are not run, and share its value.
 
-    Without `watch` nobody looks whether the library answered: answers of our own run twice as fast.
+    `library` names functions that would answer for the learner, as "package.module:function"; a call of one, or of an
+    answer of the course, is noted. Without it nobody looks: answers of our own run twice as fast.
     """
     outcomes: list[Outcome] = []
     for case in cases:
-        outcomes.append(_one(exercise, candidate, case, watch))
+        outcomes.append(_one(exercise, candidate, case, library))
         if same(outcomes[-1].value, Raised("TimeLimit")):
             return outcomes + outcomes[-1:] * (len(cases) - len(outcomes))
     return outcomes
 
 
-def _one(exercise: Exercise, candidate: object, case: Case, watch: bool) -> Outcome:
-    watching = _watching(exercise.library) if watch else contextlib.nullcontext([])
-    with _listening() as heard, watching as borrowed, caught() as step_notes:
+def _one(exercise: Exercise, candidate: object, case: Case, library: Collection[str] | None) -> Outcome:
+    watching = contextlib.nullcontext([]) if library is None else _watching(library)
+    with _listening() as heard, watching as borrowed:
         try:
             with time_limit(exercise.seconds):
                 value, note = plain(exercise.run(candidate, case), ours=True), ""
@@ -56,10 +58,13 @@ def _one(exercise: Exercise, candidate: object, case: Case, watch: bool) -> Outc
             value, note = Raised("TimeLimit"), f"It was still running after {exercise.seconds:g} s. {SLOW}"
         except KeyboardInterrupt:
             raise  # somebody pressed Interrupt
+        except Borrowed as error:
+            value, note = Raised("RuntimeError"), ""
+            borrowed.append(str(error))
         except BaseException as error:  # SystemExit, GeneratorExit and their like are only wrong answers
             value, note = Raised.from_exception(error), blame(error)
     unwritten = same(value, Raised("NotImplementedError"))
-    return Outcome(value, note, unwritten, heard.getvalue(), next(iter(borrowed), ""), tuple(step_notes))
+    return Outcome(value, note, unwritten, heard.getvalue(), next(iter(borrowed), ""))
 
 
 class _Heard(io.StringIO):
@@ -92,7 +97,7 @@ def _listening() -> Iterator[io.StringIO]:
 
 
 @contextlib.contextmanager
-def _watching(library: tuple[str, ...]) -> Iterator[list[str]]:
+def _watching(library: Collection[str]) -> Iterator[list[str]]:
     """Names of functions that run meanwhile and are in `library`, or among the course's answers.
 
     Functions are known by their file and name, so that a copy under another name is noticed; what one function of

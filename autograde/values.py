@@ -8,7 +8,7 @@ import builtins
 import math
 import reprlib
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -31,14 +31,16 @@ class Raised:
     """An exception, known by the built-in class it is or derives from. Two of the same class are equal.
 
     An exercise that also asks what the message says puts that after the class: it is compared and shown with it.
+    `note` is what a learner is told about this one, such as the line that raised it; it is never compared.
     """
 
     name: str
+    note: str = field(default="", compare=False)
 
     @classmethod
-    def from_exception(cls, error: BaseException) -> "Raised":
+    def from_exception(cls, error: BaseException, note: str = "") -> "Raised":
         bases = type.__dict__["__mro__"].__get__(type(error))
-        return cls(next(_BUILT_IN[id(base)] for base in bases if id(base) in _BUILT_IN))
+        return cls(next(_BUILT_IN[id(base)] for base in bases if id(base) in _BUILT_IN), note)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Preset:
         return json.loads(self.config_json)
 
     @property
-    def card(self) -> dict:
+    def attention_config(self) -> dict:
         """The shape as the dict that `kvlab.sizes` reads; exact only where `full_attention` is true."""
         keys = ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "hidden_size")
         return {key: getattr(self, key) for key in keys}

@@ -2,7 +2,7 @@
 
 A step of a dense model does 2 FLOPs with every parameter for every sequence, reads each weight once for the whole
 batch, and each cached row once for its own sequence. That is all: writes, activations, launches and communication
-come on top, so every time here is a lower bound. A `card` is the mapping that `kvlab.sizes` reads. Intensities are in
+come on top, so every time here is a lower bound. A `config` is the mapping that `kvlab.sizes` reads. Intensities are in
 FLOP/byte, peaks in FLOP/s, bandwidths in B/s. Sources: Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009;
 Pope et al., arXiv 2211.05102.
 """
@@ -12,7 +12,7 @@ from fractions import Fraction
 from kvlab.sizes import bytes_per_token, kv_elements, whole
 
 
-def decode_cost(card, num_params, batch, context, weight_bits, kv_bits) -> tuple[int, int]:
+def decode_cost(config, num_params, batch, context, weight_bits, kv_bits) -> tuple[int, int]:
     """(FLOPs, bytes read) of one decode step of `batch` sequences that each read `context` cached tokens.
 
     The token's own row is among them; writing it is left out. A total of bits that fills no whole
@@ -20,21 +20,21 @@ def decode_cost(card, num_params, batch, context, weight_bits, kv_bits) -> tuple
     TypeError or ValueError names an argument that is no whole number in range.
     """
     batch, context = whole("batch", batch), whole("context", context)
-    flops = batch * (2 * whole("num_params", num_params) + context * attention_flops(card))
-    bits = num_params * whole("weight_bits", weight_bits) + batch * context * _bits_per_token(card, kv_bits)
+    flops = batch * (2 * whole("num_params", num_params) + context * attention_flops(config))
+    bits = num_params * whole("weight_bits", weight_bits) + batch * context * _bits_per_token(config, kv_bits)
     return flops, (bits + 7) // 8
 
 
-def intensity(card, num_params, batch, context, weight_bits, kv_bits) -> float:
+def intensity(config, num_params, batch, context, weight_bits, kv_bits) -> float:
     """FLOP/byte of that step."""
-    flops, n_bytes = decode_cost(card, num_params, batch, context, weight_bits, kv_bits)
+    flops, n_bytes = decode_cost(config, num_params, batch, context, weight_bits, kv_bits)
     return flops / n_bytes
 
 
-def intensity_ceiling(card, num_params, context, kv_bits) -> float:
+def intensity_ceiling(config, num_params, context, kv_bits) -> float:
     """FLOP/byte that the intensity approaches as the batch grows, and never reaches: weights are free, rows are not."""
-    flops = 2 * whole("num_params", num_params) + whole("context", context) * attention_flops(card)
-    return float(Fraction(8 * flops, context * _bits_per_token(card, kv_bits)))
+    flops = 2 * whole("num_params", num_params) + whole("context", context) * attention_flops(config)
+    return float(Fraction(8 * flops, context * _bits_per_token(config, kv_bits)))
 
 
 def step_time_bound(flops, n_bytes, peak_flops, bandwidth) -> float:
@@ -42,38 +42,38 @@ def step_time_bound(flops, n_bytes, peak_flops, bandwidth) -> float:
     return float(max(Fraction(flops) / Fraction(peak_flops), Fraction(n_bytes) / Fraction(bandwidth)))
 
 
-def batch_gain(card, num_params, batch, context, weight_bits, kv_bits, peak_flops, bandwidth) -> float:
+def batch_gain(config, num_params, batch, context, weight_bits, kv_bits, peak_flops, bandwidth) -> float:
     """Tokens per second of a batch over those of one sequence, both steps at their bound."""
     one, many = (
-        step_time_bound(*decode_cost(card, num_params, each, context, weight_bits, kv_bits), peak_flops, bandwidth)
+        step_time_bound(*decode_cost(config, num_params, each, context, weight_bits, kv_bits), peak_flops, bandwidth)
         for each in (1, batch)
     )
     return batch * one / many
 
 
-def crossover_tokens(card, num_params, weight_bits, kv_bits) -> int:
+def crossover_tokens(config, num_params, weight_bits, kv_bits) -> int:
     """The most cached tokens, over the whole batch, that take no more bits than the weights. Beyond, rows lead."""
-    return whole("num_params", num_params) * whole("weight_bits", weight_bits) // _bits_per_token(card, kv_bits)
+    return whole("num_params", num_params) * whole("weight_bits", weight_bits) // _bits_per_token(config, kv_bits)
 
 
-def context_for_ceiling(card, num_params, kv_bits, target) -> int | None:
+def context_for_ceiling(config, num_params, kv_bits, target) -> int | None:
     """The longest context whose ceiling is at least `target` FLOP/byte, a whole number; None where every one's is.
 
     0 where not even a context of one token has it.
     """
-    lacking = whole("target", target) * _bits_per_token(card, kv_bits) - 8 * attention_flops(card)
+    lacking = whole("target", target) * _bits_per_token(config, kv_bits) - 8 * attention_flops(config)
     return 16 * whole("num_params", num_params) // lacking if lacking > 0 else None
 
 
-def prefill_cost(card, num_params, tokens, weight_bits, kv_bits) -> tuple[int, int]:
+def prefill_cost(config, num_params, tokens, weight_bits, kv_bits) -> tuple[int, int]:
     """(FLOPs, bytes) of one prompt that goes through the model at once, each token attending to those up to itself.
 
     Its keys and values cross once. With one token it is a decode step that reads its own row.
     """
     tokens = whole("tokens", tokens)
     pairs = tokens * (tokens + 1) // 2
-    flops = 2 * whole("num_params", num_params) * tokens + pairs * attention_flops(card)
-    bits = num_params * whole("weight_bits", weight_bits) + tokens * _bits_per_token(card, kv_bits)
+    flops = 2 * whole("num_params", num_params) * tokens + pairs * attention_flops(config)
+    bits = num_params * whole("weight_bits", weight_bits) + tokens * _bits_per_token(config, kv_bits)
     return flops, (bits + 7) // 8
 
 
@@ -92,11 +92,11 @@ def latent_flops(heads, rank, rope) -> int:
     return 2 * heads * (rank + rope) + 2 * heads * rank
 
 
-def attention_flops(card) -> int:
+def attention_flops(config) -> int:
     """FLOPs of all query heads and layers with one cached token: a score and a weighted value, 2 FLOPs an element."""
-    bytes_per_token(card, 8)  # checks the card as a whole
-    return 2 * kv_elements(card["num_hidden_layers"], 1, 1, card["num_attention_heads"], card["head_dim"])
+    bytes_per_token(config, 8)  # checks the config as a whole
+    return 2 * kv_elements(config["num_hidden_layers"], 1, 1, config["num_attention_heads"], config["head_dim"])
 
 
-def _bits_per_token(card, kv_bits) -> int:
-    return bytes_per_token(card, 8) * whole("kv_bits", kv_bits)  # at 8 bits an element is a byte
+def _bits_per_token(config, kv_bits) -> int:
+    return bytes_per_token(config, 8) * whole("kv_bits", kv_bits)  # at 8 bits an element is a byte

@@ -5,7 +5,7 @@ stay exact; an odd total of bits rounds up to a byte once, at the end. All of th
 an allocator adds (pages, scales, padding) is another number.
 
 Words: `num_layers` attention layers, `batch` requests, `tokens` stored per request, `num_kv_heads` KV heads,
-`head_dim` elements per head. A `card` is a mapping with the keys num_hidden_layers, num_attention_heads,
+`head_dim` elements per head. A `config` is a mapping with the keys num_hidden_layers, num_attention_heads,
 num_key_value_heads and head_dim; other keys (hidden_size among them) are carried along and never used.
 
 Every function refuses what is not a whole number in range: TypeError for a bool, float or str, ValueError for
@@ -55,19 +55,19 @@ def ragged_kv_bytes(lengths, num_layers, num_kv_heads, head_dim, bits_per_elemen
     return kv_bytes(num_layers, 1, tokens, num_kv_heads, head_dim, bits_per_element)
 
 
-def bytes_per_token(card, bits_per_element) -> int:
-    """Payload bytes that one more token of one request adds, over all layers of the model on `card`."""
-    layers, _, kv_heads, head_dim = _shape(card)
+def bytes_per_token(config, bits_per_element) -> int:
+    """Payload bytes that one more token of one request adds, over all layers of the model on `config`."""
+    layers, _, kv_heads, head_dim = _shape(config)
     return kv_bytes(layers, 1, 1, kv_heads, head_dim, bits_per_element)
 
 
-def capacity_table(card, contexts, variants=VARIANTS, bits_per_element=16) -> list[dict]:
+def capacity_table(config, contexts, variants=VARIANTS, bits_per_element=16) -> list[dict]:
     """Rows {"variant", "tokens", "bytes"} for one request, variant-major, both in the order given.
 
-    MHA stores a KV head for each query head, GQA as many as the card says, MQA one. `contexts` are token
+    MHA stores a KV head for each query head, GQA as many as the config says, MQA one. `contexts` are token
     counts. ValueError on an unknown variant.
     """
-    layers, heads, kv_heads, head_dim = _shape(card)
+    layers, heads, kv_heads, head_dim = _shape(config)
     stored_heads = {"MHA": heads, "GQA": kv_heads, "MQA": 1}
     contexts = [whole(f"contexts[{i}]", n, at_least=0) for i, n in enumerate(_each("contexts", contexts))]
     rows = []
@@ -79,10 +79,10 @@ def capacity_table(card, contexts, variants=VARIANTS, bits_per_element=16) -> li
     return rows
 
 
-def max_tokens(budget_bytes, card, bits_per_element) -> int:
+def max_tokens(budget_bytes, config, bits_per_element) -> int:
     """The largest number of tokens whose cache is no larger than `budget_bytes`; 0 when not even one fits."""
     budget_bits = 8 * whole("budget_bytes", budget_bytes, at_least=0)
-    layers, _, kv_heads, head_dim = _shape(card)
+    layers, _, kv_heads, head_dim = _shape(config)
     bits = kv_elements(layers, 1, 1, kv_heads, head_dim) * whole("bits_per_element", bits_per_element)
     return budget_bits // bits
 
@@ -163,15 +163,15 @@ def _each(name: str, values) -> Iterable:
     return values
 
 
-def _shape(card) -> tuple[int, int, int, int]:
-    """Layers, query heads, KV heads and head width of a card, checked together."""
-    if not isinstance(card, Mapping):
-        raise TypeError(f"card: wanted a dict, got {card!r} ({type(card).__name__})")
+def _shape(config) -> tuple[int, int, int, int]:
+    """Layers, query heads, KV heads and head width of a config, checked together."""
+    if not isinstance(config, Mapping):
+        raise TypeError(f"config: wanted a dict, got {config!r} ({type(config).__name__})")
     keys = ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
-    missing = [key for key in keys if key not in card]
+    missing = [key for key in keys if key not in config]
     if missing:
-        raise ValueError(f"card: wanted the keys {', '.join(keys)}, got none for {', '.join(missing)}")
-    layers, heads, kv_heads, head_dim = (whole(key, card[key]) for key in keys)
+        raise ValueError(f"config: wanted the keys {', '.join(keys)}, got none for {', '.join(missing)}")
+    layers, heads, kv_heads, head_dim = (whole(key, config[key]) for key in keys)
     if heads % kv_heads:
         raise ValueError(
             f"num_key_value_heads: wanted a divisor of num_attention_heads = {heads}, so that every KV head "

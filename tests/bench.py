@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from tests import bench_grading
+from tests.grading import bench as grading_bench
 
 EVENTS = 40
 
@@ -121,7 +121,7 @@ def checks():
 
 def grouped_query_cache():
     """Lesson 05: concatenation against preallocation, expanded against grouped attention, in one thread."""
-    from kvlab.experiments import appending, attending
+    from kvlab.bench.experiments import appending, attending
 
     for what, rows, amount in (
         ("append token by token", appending(), "elements"),
@@ -239,17 +239,17 @@ def decode_timing():
     """Lesson 11: cached rows against a copy, three ways to keep a cache, the loop against `generate`, its explorer."""
     from contextlib import nullcontext
 
-    from kvlab import decode_record, machine, rates, recorded
+    from kvlab.bench import machine, rates, record, recordings
+    from kvlab.bench.clock import one_thread
+    from kvlab.bench.recordings import by_batch
     from kvlab.explorers.decode_timing import explore
-    from kvlab.series import series
-    from kvlab.timing import one_thread
 
     device = machine.best_device()
     plan = machine.plan(device)
     with one_thread() if device.type == "cpu" else nullcontext():
-        data = decode_record.measure(plan, device, trials=9)
+        data = record.measure(plan, device, trials=9)
     wanted = "wanted ≥ 0.6" if device.type == "cpu" else "wanted ≥ 0.75 beyond 1 GB of cache"
-    for batch, each in series(data, "preallocated", rates.step_bytes, rates.fit_line).items():
+    for batch, each in by_batch(data, "preallocated", rates.step_bytes, rates.fit_line).items():
         share = each.row_rate / each.copy_rate
         yield f"cached rows, {batch} in a step: {share:.2f} of a copy ({each.copy_rate / 1e9:.1f} GB/s; {wanted})"
     medians = {(r["way"], r["context"]): statistics.median(r["seconds"]) for r in data["points"] if r["batch"] == 1}
@@ -263,7 +263,7 @@ def decode_timing():
     ours, theirs = (statistics.median(row["seconds"]) for row in data["answers"])
     yield f"transformers' generate / the loop: {theirs / ours:.2f} (medians of {len(data['answers'][0]['seconds'])})"
 
-    widget, seconds = explore(recorded.series("decode_timing"), data, rates.fit_line, rates.step_bytes), []
+    widget, seconds = explore(recordings.by_machine("decode_timing"), data, rates.fit_line, rates.step_bytes), []
     for event in range(EVENTS):
         before, start = widget.picture.value, time.perf_counter()
         widget.context.value = plan.contexts[event % 2]
@@ -274,7 +274,7 @@ def decode_timing():
     yield f"explorer of lesson 11, event to picture: {ms:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"
 
 
-GRADING = (bench_grading.grading, bench_grading.memory, bench_grading.mixed)
+GRADING = (grading_bench.grading, grading_bench.memory, grading_bench.mixed)
 MEASUREMENTS = (
     imports,
     explorer,
@@ -290,7 +290,7 @@ MEASUREMENTS = (
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--record"]:
-        from kvlab.experiments import record
+        from kvlab.bench.experiments import record
 
         print(record(sys.argv[2], trials=15))
     else:

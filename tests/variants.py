@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from autograde.check import answer_of, examine
+from autograde.answers import answer_of
+from autograde.check import examine
 
 SEEDS = [1, 2, 3]
 

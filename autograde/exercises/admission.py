@@ -1,4 +1,4 @@
-"""Lesson 10: which devices, cards, queues, calls of a scheduler and time stamps to try."""
+"""Lesson 10: which devices, configs, queues, calls of a scheduler and time stamps to try."""
 
 import copy
 from random import Random
@@ -6,12 +6,6 @@ from random import Random
 from autograde.exercise import Case, Exercise, attempt
 from autograde.values import plain, same
 
-LIBRARY = (
-    "kvlab.explorers.admission:by_cost",
-    *(f"kvlab.budget:{name}" for name in ("kv_room", "max_requests", "per_rank_fit", "check_claim")),
-    *(f"kvlab.scheduling:{name}" for name in ("admit", "latency_report")),
-    *(f"kvlab.scheduling:Scheduler.{name}" for name in ("submit", "cancel", "step")),
-)
 GIB = 2**30
 
 
@@ -62,7 +56,7 @@ def _max_requests(rng: Random) -> list[Case]:
 # --- per_rank_fit, check_claim ---------------------------------------------------------------------------------
 
 
-def _card(rng: Random, heads: int, kv_heads: int) -> dict[str, int]:
+def _config(rng: Random, heads: int, kv_heads: int) -> dict[str, int]:
     head_dim = rng.choice([40, 72, 88, 104])
     return {
         "num_hidden_layers": rng.randrange(20, 60),
@@ -74,13 +68,13 @@ def _card(rng: Random, heads: int, kv_heads: int) -> dict[str, int]:
 
 
 def _latent(rng: Random, heads: int = 48) -> dict[str, int]:
-    """A model with a latent: its card also counts KV heads, which it does not store."""
-    card = _card(rng, heads, heads)
-    return card | {"kv_lora_rank": 64 * rng.randrange(5, 9), "qk_rope_head_dim": rng.choice([48, 80, 96])}
+    """A model with a latent: its config also counts KV heads, which it does not store."""
+    config = _config(rng, heads, heads)
+    return config | {"kv_lora_rank": 64 * rng.randrange(5, 9), "qk_rope_head_dim": rng.choice([48, 80, 96])}
 
 
 def _per_rank_fit(rng: Random) -> list[Case]:
-    def case(label: str, card: dict, tp: int, device: int | None = None, bits: tuple = (), rest: int = -1) -> Case:
+    def case(label: str, config: dict, tp: int, device: int | None = None, bits: tuple = (), rest: int = -1) -> Case:
         """`rest` fixes what is left of the room, by which the requests fit exactly or just not."""
         params = rng.randrange(5 * 10**8, 10**9) * 6 + 1
         reserve, context = rng.randrange(GIB, 2 * GIB), rng.randrange(3000, 9000)
@@ -88,11 +82,11 @@ def _per_rank_fit(rng: Random) -> list[Case]:
         if device is None:
             device = weights + reserve + rng.randrange(30 * GIB, 50 * GIB)
         if rest >= 0:
-            heads = max(1, card["num_key_value_heads"] // tp)
-            request = context * 2 * card["num_hidden_layers"] * heads * card["head_dim"] * 2
+            heads = max(1, config["num_key_value_heads"] // tp)
+            request = context * 2 * config["num_hidden_layers"] * heads * config["head_dim"] * 2
             device = weights + reserve + rng.randrange(5, 30) * request + rest
         inputs = {
-            "card": card,
+            "config": config,
             "num_params": params,
             "tp": tp,
             "device_bytes": device,
@@ -102,35 +96,35 @@ def _per_rank_fit(rng: Random) -> list[Case]:
         return Case(label, inputs | dict(zip(("weight_bits", "kv_bits"), bits, strict=False)))
 
     return [
-        case("one rank", _card(rng, 24, 6), 1),
-        case("KV heads that can be shared out", _card(rng, 24, 6), 3),
-        case("as many ranks as KV heads", _card(rng, 24, 6), 6),
-        case("weights in 8 bits, the cache in 16", _card(rng, 24, 6), 2, bits=(8, 16)),
-        case("weights in 16 bits, the cache in 8", _card(rng, 24, 6), 2, bits=(16, 8)),
-        case("weights and cache in 4 bits", _card(rng, 24, 6), 2, bits=(4, 4)),
-        case("more ranks than KV heads", _card(rng, 24, 6), 12),
-        case("KV heads that cannot be shared out", _card(rng, 24, 6), 4),
-        case("more ranks, and no multiple of the KV heads", _card(rng, 24, 6), 8),
-        case("query heads that cannot be shared out", _card(rng, 12, 4), 8),
-        case("the weights do not fit", _card(rng, 24, 6), 3, device=2 * GIB),
+        case("one rank", _config(rng, 24, 6), 1),
+        case("KV heads that can be shared out", _config(rng, 24, 6), 3),
+        case("as many ranks as KV heads", _config(rng, 24, 6), 6),
+        case("weights in 8 bits, the cache in 16", _config(rng, 24, 6), 2, bits=(8, 16)),
+        case("weights in 16 bits, the cache in 8", _config(rng, 24, 6), 2, bits=(16, 8)),
+        case("weights and cache in 4 bits", _config(rng, 24, 6), 2, bits=(4, 4)),
+        case("more ranks than KV heads", _config(rng, 24, 6), 12),
+        case("KV heads that cannot be shared out", _config(rng, 24, 6), 4),
+        case("more ranks, and no multiple of the KV heads", _config(rng, 24, 6), 8),
+        case("query heads that cannot be shared out", _config(rng, 12, 4), 8),
+        case("the weights do not fit", _config(rng, 24, 6), 3, device=2 * GIB),
         case("a latent on every rank", _latent(rng), 8, bits=(8, 16)),
         case("a latent, and query heads that cannot be shared out", _latent(rng), 9),
-        case("requests that fill the room", _card(rng, 24, 6), 2, rest=0),
+        case("requests that fill the room", _config(rng, 24, 6), 2, rest=0),
     ]
 
 
 def _check_claim(rng: Random) -> list[Case]:
     def case(label: str, fits: int, claimed: int, rest: float, weights_fit: bool = True) -> Case:
         """Room for `fits` requests and `rest` of one more."""
-        card = _card(rng, 24, 6)
+        config = _config(rng, 24, 6)
         params, context = rng.randrange(10**9, 2 * 10**9), rng.randrange(3000, 9000)
-        request = context * 2 * card["num_hidden_layers"] * 6 * card["head_dim"] * 2
+        request = context * 2 * config["num_hidden_layers"] * 6 * config["head_dim"] * 2
         reserve = request + rng.randrange(GIB, 2 * GIB)
         room = fits * request + int(rest * request)
         usable = params * 2 + reserve + room if weights_fit else params * 2 - rng.randrange(1, 1000)
         inputs = {
             "claimed": claimed,
-            "card": card,
+            "config": config,
             "num_params": params,
             "usable_bytes": usable,
             "reserve_bytes": reserve,
@@ -298,7 +292,7 @@ def _traffic(rng: Random, b: int) -> Case:
     return Case("requests of all sizes", {"new": [b + 3, 5, b], "steps": steps + [STEP] * 5})
 
 
-def _run_scheduler(candidate: object, case: Case) -> list[object]:
+def run_scheduler(candidate: object, case: Case) -> list[object]:
     """The events as they come. What their tables are worth is found out where the learner's code does not run."""
     scheduler = candidate(*case.inputs["new"])
     return [
@@ -333,11 +327,11 @@ def _latency_report(rng: Random) -> list[Case]:
 
 
 EXERCISES = (
-    Exercise("kv_room", _kv_room, library=LIBRARY),
-    Exercise("max_requests", _max_requests, library=LIBRARY),
-    Exercise("per_rank_fit", _per_rank_fit, library=LIBRARY),
-    Exercise("check_claim", _check_claim, library=LIBRARY),
-    Exercise("admit", _admit, run=_run_admit, library=LIBRARY),
-    Exercise("Scheduler", _scheduler, run=_run_scheduler, library=LIBRARY),
-    Exercise("latency_report", _latency_report, library=LIBRARY),
+    Exercise("kv_room", _kv_room),
+    Exercise("max_requests", _max_requests),
+    Exercise("per_rank_fit", _per_rank_fit),
+    Exercise("check_claim", _check_claim),
+    Exercise("admit", _admit, run=_run_admit),
+    Exercise("Scheduler", _scheduler, run=run_scheduler),
+    Exercise("latency_report", _latency_report),
 )

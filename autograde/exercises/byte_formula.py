@@ -6,18 +6,6 @@ from random import Random
 
 from autograde.exercise import Case, Exercise, call
 
-LIBRARY = tuple(
-    f"kvlab.sizes:{name}"
-    for name in (
-        "kv_elements",
-        "kv_bytes",
-        "ragged_kv_bytes",
-        "as_units",
-        "bytes_per_token",
-        "capacity_table",
-        "max_tokens",
-    )
-)
 HAND = {"num_layers": 2, "batch": 1, "tokens": 3, "num_kv_heads": 2, "head_dim": 4}
 ODD_BITS = (3, 5, 7)
 
@@ -50,8 +38,8 @@ def _odd(rng: Random, count: int, rest: int, factor: int = 1) -> tuple[list[int]
             return sizes, bits
 
 
-def _card(rng: Random, sizes: list[int] | None = None) -> dict[str, int]:
-    """A model card in which neither the query heads nor hidden_size / heads say anything about the cache.
+def _config(rng: Random, sizes: list[int] | None = None) -> dict[str, int]:
+    """A model config in which neither the query heads nor hidden_size / heads say anything about the cache.
 
     `sizes`, if given, are its layers, KV heads and head width.
     """
@@ -139,11 +127,11 @@ def _as_units(rng: Random) -> list[Case]:
 
 def _bytes_per_token(rng: Random) -> list[Case]:
     def case(label: str, bits: int, **changes: int) -> Case:
-        return Case(label, {"card": _card(rng) | changes, "bits_per_element": bits})
+        return Case(label, {"config": _config(rng) | changes, "bits_per_element": bits})
 
     def odd(label: str, rest: int) -> Case:
         sizes, bits = _odd(rng, 3, rest)
-        return Case(label, {"card": _card(rng, sizes), "bits_per_element": bits})
+        return Case(label, {"config": _config(rng, sizes), "bits_per_element": bits})
 
     return [
         case("grouped queries, 16 bits", 16),
@@ -167,14 +155,14 @@ def _capacity_table(rng: Random) -> list[Case]:
     def case(label: str, tokens: list[int], variants: tuple[str, ...] = (), bits: int = 0) -> Case:
         given = {"variants": variants} if variants else {}
         return Case(
-            label, {"card": _card(rng), "contexts": tokens, **given, **({"bits_per_element": bits} if bits else {})}
+            label, {"config": _config(rng), "contexts": tokens, **given, **({"bits_per_element": bits} if bits else {})}
         )
 
     def odd(label: str, rest: int) -> Case:
         sizes, bits = _odd(rng, 3, rest)
         # Odd contexts leave odd rests of their own; 8 k + 1 keeps the one asked for.
         tokens = [8 * each + 1 for each in contexts(2)]
-        inputs = {"card": _card(rng, sizes), "contexts": tokens, "variants": ("GQA",), "bits_per_element": bits}
+        inputs = {"config": _config(rng, sizes), "contexts": tokens, "variants": ("GQA",), "bits_per_element": bits}
         return Case(label, inputs)
 
     three = contexts(3)
@@ -195,10 +183,10 @@ def _capacity_table(rng: Random) -> list[Case]:
 def _max_tokens(rng: Random) -> list[Case]:
     def case(label: str, tokens: int, rest: int, bits: int = 16, sizes: list[int] | None = None) -> Case:
         """A budget of `tokens` tokens and `rest` bytes; what fits into it is decided elsewhere."""
-        card = _card(rng, sizes)
-        bits_per_token = 2 * card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"] * bits
+        config = _config(rng, sizes)
+        bits_per_token = 2 * config["num_hidden_layers"] * config["num_key_value_heads"] * config["head_dim"] * bits
         budget = -(-tokens * bits_per_token // 8) + rest
-        return Case(label, {"budget_bytes": budget, "card": card, "bits_per_element": bits})
+        return Case(label, {"budget_bytes": budget, "config": config, "bits_per_element": bits})
 
     sizes, odd_bits = _odd(rng, 3, 3)
     return [
@@ -223,11 +211,11 @@ def _units_run(candidate: object, case: Case) -> object:
 
 
 EXERCISES = (
-    Exercise("kv_elements", _kv_elements, library=LIBRARY),
-    Exercise("kv_bytes", _kv_bytes, library=LIBRARY),
-    Exercise("ragged_kv_bytes", _ragged, library=LIBRARY),
-    Exercise("as_units", _as_units, run=_units_run, library=LIBRARY),
-    Exercise("bytes_per_token", _bytes_per_token, library=LIBRARY),
-    Exercise("capacity_table", _capacity_table, library=LIBRARY),
-    Exercise("max_tokens", _max_tokens, library=LIBRARY),
+    Exercise("kv_elements", _kv_elements),
+    Exercise("kv_bytes", _kv_bytes),
+    Exercise("ragged_kv_bytes", _ragged),
+    Exercise("as_units", _as_units, run=_units_run),
+    Exercise("bytes_per_token", _bytes_per_token),
+    Exercise("capacity_table", _capacity_table),
+    Exercise("max_tokens", _max_tokens),
 )

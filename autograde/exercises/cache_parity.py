@@ -10,10 +10,6 @@ from autograde.exercise import Case, Exercise, attempt
 from autograde.values import plain
 from tiny_transformer import TinyDecoder
 
-LIBRARY = tuple(
-    f"kvlab.parity:{name}"
-    for name in ("CachedDecoder.step", "CachedDecoder.prefill", "cached_logits", "first_divergence", "sample")
-)
 CHANGE = "# the model's embedding of this id is reversed:"
 RETRAIN = "# the model's K and V change their signs"
 YOUR_LIST = "# the list that was passed to prefill"
@@ -125,7 +121,7 @@ def _decoder(rng: Random) -> list[Case]:
     ]
 
 
-def _run_decoder(candidate: object, case: Case) -> list[object]:
+def run_decoder(candidate: object, case: Case) -> list[object]:
     """Take the steps. Three of them are ours: CHANGE reverses the model's embedding of a token and RETRAIN negates its
     K and V, neither of which rows that are stored already must follow; YOUR_LIST reads what `prefill` was handed."""
     model = build(case.inputs["model"], SealedDecoder)
@@ -265,9 +261,9 @@ def _run_sample(candidate: object, case: Case) -> object:
 
 
 EXERCISES = (
-    Exercise("cached_logits", _cached_logits, run=_run_cached_logits, library=LIBRARY),
-    Exercise("CachedDecoder", _decoder, run=_run_decoder, library=LIBRARY),
-    Exercise("first_divergence", _first_divergence, run=_run_first_divergence, library=LIBRARY),
-    Exercise("hidden_by_argmax", _hidden_by_argmax, run=_run_hidden, library=LIBRARY),
-    Exercise("sample", _sample, run=_run_sample, library=LIBRARY),
+    Exercise("cached_logits", _cached_logits, run=_run_cached_logits),
+    Exercise("CachedDecoder", _decoder, run=run_decoder),
+    Exercise("first_divergence", _first_divergence, run=_run_first_divergence),
+    Exercise("hidden_by_argmax", _hidden_by_argmax, run=_run_hidden),
+    Exercise("sample", _sample, run=_run_sample),
 )

@@ -10,11 +10,6 @@ from random import Random
 from autograde.exercise import Case, Exercise
 from autograde.values import plain
 
-LIBRARY = (
-    *(f"kvlab.trials:{name}" for name in ("time_call", "summarise")),
-    *(f"kvlab.rates:{name}" for name in ("step_bytes", "effective_bandwidth", "plausible", "fit_line")),
-    "kvlab.moves:copies_made",
-)
 EACH_BANDWIDTH = "one call for each bandwidth"
 ODD_BITS = (3, 5, 7)
 
@@ -154,8 +149,8 @@ def _summarise(rng: Random) -> list[Case]:
 # --- step_bytes, effective_bandwidth, plausible ----------------------------------------------------------------
 
 
-def _card(layers: int, kv_heads: int, group: int, head_dim: int, guess: int) -> dict[str, int]:
-    """A model card in which neither the query heads nor hidden_size / heads say anything about the cache."""
+def _config(layers: int, kv_heads: int, group: int, head_dim: int, guess: int) -> dict[str, int]:
+    """A model config in which neither the query heads nor hidden_size / heads say anything about the cache."""
     heads = kv_heads * group
     return {
         "num_hidden_layers": layers,
@@ -177,7 +172,7 @@ def _step_bytes(rng: Random) -> list[Case]:
             if not rest or (k_bits % 8 == rest and params * weight_bits % 8 == rest):
                 break
         bits = {"weight_bits": weight_bits, "kv_bits": kv_bits}
-        return Case(label, {"card": _card(layers, kv_heads, group, head_dim, guess), **inputs, **bits})
+        return Case(label, {"config": _config(layers, kv_heads, group, head_dim, guess), **inputs, **bits})
 
     return [
         case("one sequence, 16 bits", 16, 16, batch=1),
@@ -324,11 +319,11 @@ def _run_copies_made(candidate: object, case: Case) -> object:
 
 
 EXERCISES = (
-    Exercise("time_call", _time_call, run=_run_time_call, library=LIBRARY),
-    Exercise("summarise", _summarise, library=LIBRARY),
-    Exercise("step_bytes", _step_bytes, library=LIBRARY),
-    Exercise("effective_bandwidth", _effective_bandwidth, library=LIBRARY),
-    Exercise("plausible", _plausible, run=_run_plausible, library=LIBRARY),
-    Exercise("fit_line", _fit_line, library=LIBRARY),
-    Exercise("copies_made", _copies_made, run=_run_copies_made, library=LIBRARY),
+    Exercise("time_call", _time_call, run=_run_time_call),
+    Exercise("summarise", _summarise),
+    Exercise("step_bytes", _step_bytes),
+    Exercise("effective_bandwidth", _effective_bandwidth),
+    Exercise("plausible", _plausible, run=_run_plausible),
+    Exercise("fit_line", _fit_line),
+    Exercise("copies_made", _copies_made, run=_run_copies_made),
 )

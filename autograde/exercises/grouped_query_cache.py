@@ -11,19 +11,7 @@ import numpy as np
 
 from autograde.exercise import Case, Exercise, attempt
 from autograde.values import plain
-from kvlab.timing import one_thread
-
-LIBRARY = (
-    "kvlab.attention:kv_head_of",
-    "kvlab.attention:expand_kv",
-    "kvlab.attention:grouped_attention",
-    "kvlab.attention:expanded_attention",
-    "kvlab.caches:GroupedCache.append",
-    "kvlab.caches:ConcatenatedCache.append",
-    "kvlab.caches:RotaryCache.step",
-    "kvlab.caches:elements_copied",
-    "kvlab.rope:rope",
-)
+from kvlab.bench.clock import one_thread
 
 
 def _random(rng: Random, *shape: int) -> np.ndarray:
@@ -182,7 +170,7 @@ def _last_that_fits(stored: int) -> list:
     return [[CHUNK, stored, stored + 1], ["it.used"], ["it.keys"], ["it.values"]]
 
 
-def _run_grouped_cache(candidate: object, case: Case) -> list[object]:
+def run_grouped_cache(candidate: object, case: Case) -> list[object]:
     """Take the steps, with slices of `k` and of v = -k. Those in BAD, BAD_KIND and META must be refused."""
     import torch
 
@@ -306,7 +294,7 @@ def _rotary_cache(rng: Random) -> list[Case]:
     ]
 
 
-def _run_rotary_cache(candidate: object, case: Case) -> list[object]:
+def run_rotary_cache(candidate: object, case: Case) -> list[object]:
     """Take the steps. RETRAIN negates two weights in place, which rows that are stored already must not follow."""
     x, weights = _tensors(case.inputs["x"]), _tensors(case.inputs["weights"])
     layer = candidate(weights, case.inputs["new"][-1])
@@ -324,11 +312,11 @@ def _run_rotary_cache(candidate: object, case: Case) -> list[object]:
 
 
 EXERCISES = (
-    Exercise("kv_head_of", _kv_head_of, library=LIBRARY),
-    Exercise("expand_kv", _expand_kv, run=_call, library=LIBRARY),
-    Exercise("grouped_attention", _grouped_attention, run=_call, library=LIBRARY),
-    Exercise("GroupedCache", _grouped_cache, run=_run_grouped_cache, library=LIBRARY),
-    Exercise("elements_copied", _elements_copied, library=LIBRARY),
-    Exercise("rope", _rope, run=_call, library=LIBRARY),
-    Exercise("RotaryCache", _rotary_cache, run=_run_rotary_cache, library=LIBRARY),
+    Exercise("kv_head_of", _kv_head_of),
+    Exercise("expand_kv", _expand_kv, run=_call),
+    Exercise("grouped_attention", _grouped_attention, run=_call),
+    Exercise("GroupedCache", _grouped_cache, run=run_grouped_cache),
+    Exercise("elements_copied", _elements_copied),
+    Exercise("rope", _rope, run=_call),
+    Exercise("RotaryCache", _rotary_cache, run=run_rotary_cache),
 )

@@ -8,29 +8,6 @@ import numpy as np
 from autograde.exercise import Case, Exercise, call
 from autograde.values import Raised
 
-LIBRARY = (
-    *(
-        f"kvlab.configs:{name}"
-        for name in (
-            "read_config",
-            "head_width",
-            "kv_heads",
-            "layer_kinds",
-            "cache_bytes",
-            "state_bytes",
-            "_head_width",
-            "_kv_heads",
-            "_multi_query",
-            "_kinds",
-            "_listed",
-            "ModelConfig.elements",
-            "ModelConfig.state_bytes",
-        )
-    ),
-    *(f"kvlab.latent:{name}" for name in ("mla_bytes_per_token", "absorbed_scores", "rebuilt_scores", "mean_pool_kv")),
-    "kvlab.allocation:allocation",
-)
-
 
 def _call(candidate: object, case: Case) -> object:
     """The value, or the refusal: the first word of its message is the field it names."""
@@ -324,12 +301,12 @@ def _mean_pool(rng: Random) -> list[Case]:
 
 
 EXERCISES = (
-    Exercise("head_width", _head_width, run=_call, library=LIBRARY),
-    Exercise("kv_heads", _kv_heads, run=_call, library=LIBRARY),
-    Exercise("layer_kinds", _layer_kinds, run=_call, library=LIBRARY),
-    Exercise("cache_bytes", _cache_bytes, run=_call, library=LIBRARY),
-    Exercise("state_bytes", _state_bytes, run=_call, library=LIBRARY),
-    Exercise("mla_bytes_per_token", _mla, run=_call, library=LIBRARY),
-    Exercise("absorbed_scores", _absorbed, library=LIBRARY),
-    Exercise("mean_pool_kv", _mean_pool, library=LIBRARY),
+    Exercise("head_width", _head_width, run=_call),
+    Exercise("kv_heads", _kv_heads, run=_call),
+    Exercise("layer_kinds", _layer_kinds, run=_call),
+    Exercise("cache_bytes", _cache_bytes, run=_call),
+    Exercise("state_bytes", _state_bytes, run=_call),
+    Exercise("mla_bytes_per_token", _mla, run=_call),
+    Exercise("absorbed_scores", _absorbed),
+    Exercise("mean_pool_kv", _mean_pool),
 )

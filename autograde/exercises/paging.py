@@ -14,11 +14,6 @@ import numpy as np
 from autograde.exercise import Case, Exercise, attempt
 from autograde.values import plain
 
-LIBRARY = (
-    *(f"kvlab.paging:{name}" for name in ("blocks_needed", "slot_of", "waste", "gather", "paged_attention")),
-    "kvlab.paging:can_promise",
-    *(f"kvlab.paging:BlockPool.{name}" for name in ("allocate", "append", "fork", "truncate", "free", "table", "ref")),
-)
 EMPTIED = "# the list that it.table(…) gave is emptied:"
 DISAGREE = ["pool and storage disagree"]
 NOT_REFUSED = "no exception"
@@ -439,7 +434,7 @@ class Owner:
         return type(value) is int and 0 <= value < len(self.storage)
 
 
-def _run_pool(candidate: object, case: Case) -> object:
+def run_pool(candidate: object, case: Case) -> object:
     if "steps" not in case.inputs:
         return _random_calls(candidate, *case.inputs.values())
     owner = Owner(candidate(*case.inputs["new"]), *case.inputs["new"])
@@ -527,11 +522,11 @@ def _run_can_promise(candidate: object, case: Case) -> list[object]:
 
 
 EXERCISES = (
-    Exercise("blocks_needed", _blocks_needed, library=LIBRARY),
-    Exercise("slot_of", _slot_of, library=LIBRARY),
-    Exercise("waste", _waste, library=LIBRARY),
-    Exercise("gather", _gather, run=_call_with_arrays, library=LIBRARY),
-    Exercise("paged_attention", _paged_attention, run=_call_with_arrays, library=LIBRARY),
-    Exercise("BlockPool", _pool, run=_run_pool, library=LIBRARY),
-    Exercise("can_promise", _can_promise, run=_run_can_promise, library=LIBRARY),
+    Exercise("blocks_needed", _blocks_needed),
+    Exercise("slot_of", _slot_of),
+    Exercise("waste", _waste),
+    Exercise("gather", _gather, run=_call_with_arrays),
+    Exercise("paged_attention", _paged_attention, run=_call_with_arrays),
+    Exercise("BlockPool", _pool, run=run_pool),
+    Exercise("can_promise", _can_promise, run=_run_can_promise),
 )

@@ -7,19 +7,6 @@ import numpy as np
 from autograde.exercise import Case, Exercise
 from autograde.values import plain
 
-LIBRARY = tuple(
-    f"kvlab.masks:{name}"
-    for name in (
-        "allowed",
-        "additive_mask",
-        "attend",
-        "masked_attention",
-        "chunked_attention",
-        "ragged_allowed",
-        "window_allowed",
-    )
-)
-
 
 def _table(rng: Random, rows: int, columns: int) -> list[list[float]]:
     return [[round(rng.uniform(-2, 2), 2) for _ in range(columns)] for _ in range(rows)]
@@ -177,10 +164,10 @@ def _window_allowed(rng: Random) -> list[Case]:
 
 
 EXERCISES = (
-    Exercise("allowed", _allowed, run=_call, library=LIBRARY),
-    Exercise("additive_mask", _additive_mask, run=_call, library=LIBRARY),
-    Exercise("masked_attention", _masked_attention, run=_call, library=LIBRARY),
-    Exercise("chunked_attention", _chunked_attention, run=_call, library=LIBRARY),
-    Exercise("ragged_allowed", _ragged_allowed, run=_call, library=LIBRARY),
-    Exercise("window_allowed", _window_allowed, run=_call, library=LIBRARY),
+    Exercise("allowed", _allowed, run=_call),
+    Exercise("additive_mask", _additive_mask, run=_call),
+    Exercise("masked_attention", _masked_attention, run=_call),
+    Exercise("chunked_attention", _chunked_attention, run=_call),
+    Exercise("ragged_allowed", _ragged_allowed, run=_call),
+    Exercise("window_allowed", _window_allowed, run=_call),
 )

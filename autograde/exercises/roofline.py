@@ -16,13 +16,9 @@ NAMES = (
 )
 # What would do the counting for the learner goes with the answers themselves.
 HELPERS = ("prefill_cost", "latent_decode_cost", "latent_flops", "attention_flops", "_bits_per_token")
-LIBRARY = (
-    *(f"kvlab.roofline:{name}" for name in (*NAMES, *HELPERS)),
-    "kvlab.explorers.roofline:Reading.attainable",
-)
 
 
-def _card(rng: Random) -> dict[str, int]:
+def _config(rng: Random) -> dict[str, int]:
     """A model in which layers, heads and widths all differ, and hidden_size / heads is not the head width."""
     layers, kv_heads = rng.sample([3, 5, 7, 9, 11], 2)
     group = rng.choice([each for each in (3, 5, 7) if each != kv_heads])
@@ -35,16 +31,21 @@ def _card(rng: Random) -> dict[str, int]:
     }
 
 
-def _elements(card: dict[str, int]) -> int:
+def _elements(config: dict[str, int]) -> int:
     """Cached elements of one token."""
-    return 2 * card["num_hidden_layers"] * card["num_key_value_heads"] * card["head_dim"]
+    return 2 * config["num_hidden_layers"] * config["num_key_value_heads"] * config["head_dim"]
 
 
 def _step(rng: Random, weight_bits: int = 16, kv_bits: int = 16, **changes: int) -> dict[str, object]:
     """A step in which the rows of the batch take between a third of the bits of the weights and three times as many."""
-    card = _card(rng)
-    step = {"card": card, "num_params": 0, "batch": rng.randrange(5, 13), "context": rng.randrange(40, 90)} | changes
-    rows = step["batch"] * step["context"] * _elements(card) * kv_bits
+    config = _config(rng)
+    step = {
+        "config": config,
+        "num_params": 0,
+        "batch": rng.randrange(5, 13),
+        "context": rng.randrange(40, 90),
+    } | changes
+    rows = step["batch"] * step["context"] * _elements(config) * kv_bits
     share = Fraction(rng.randrange(30, 300), 100)
     # A multiple of eight, so that whole bytes come of any number of bits.
     step["num_params"] = 8 * int(rows * share / weight_bits / 8 + 1)
@@ -55,7 +56,7 @@ def _fits_bytes(rng: Random, *bits: int, **changes: int) -> dict[str, object]:
     """A step whose total is a whole number of bytes, so that nobody's answer depends on rounding."""
     while True:
         step = _step(rng, *bits, **changes)
-        if step["context"] * _elements(step["card"]) * step["kv_bits"] % 8 == 0:
+        if step["context"] * _elements(step["config"]) * step["kv_bits"] % 8 == 0:
             return step
 
 
@@ -64,7 +65,7 @@ def _unfilled(rng: Random, rest: int) -> dict[str, object]:
     while True:
         step = _step(rng, rng.choice([3, 5, 7]), rng.choice([3, 5, 7]), batch=rng.choice([5, 7, 9]))
         step["num_params"] += rng.randrange(8)
-        rows = step["batch"] * step["context"] * _elements(step["card"]) * step["kv_bits"]
+        rows = step["batch"] * step["context"] * _elements(step["config"]) * step["kv_bits"]
         if step["num_params"] * step["weight_bits"] % 8 == 1 and rows % 8 == rest - 1:
             return step
 
@@ -124,9 +125,9 @@ def _batch_gain(rng: Random) -> list[Case]:
     def case(label: str, ridge: Fraction, **changes: int) -> Case:
         """A device whose ridge is the intensity `ridge` times that of one sequence, weights and cache as drawn."""
         step = _fits_bytes(rng, **changes)
-        card, params, context = step["card"], step["num_params"], step["context"]
-        attention = 4 * card["num_hidden_layers"] * card["num_attention_heads"] * card["head_dim"] * context
-        n_bytes = 2 * (params + context * _elements(card))
+        config, params, context = step["config"], step["num_params"], step["context"]
+        attention = 4 * config["num_hidden_layers"] * config["num_attention_heads"] * config["head_dim"] * context
+        n_bytes = 2 * (params + context * _elements(config))
         bandwidth = rng.randrange(300, 4900) * 10**4
         peak = int(bandwidth * ridge * Fraction(2 * params + attention, n_bytes))
         return Case(label, step | {"peak_flops": peak, "bandwidth": bandwidth})
@@ -149,7 +150,7 @@ def _intensity_ceiling(rng: Random) -> list[Case]:
         step = _fits_bytes(rng, 16, kv_bits)
         context = context or step["context"]
         return Case(
-            label, {"card": step["card"], "num_params": step["num_params"], "context": context, "kv_bits": kv_bits}
+            label, {"config": step["config"], "num_params": step["num_params"], "context": context, "kv_bits": kv_bits}
         )
 
     return [
@@ -165,10 +166,12 @@ def _intensity_ceiling(rng: Random) -> list[Case]:
 def _crossover_tokens(rng: Random) -> list[Case]:
     def case(label: str, tokens: int, rest: Fraction, weight_bits: int = 16, kv_bits: int = 16) -> Case:
         """Weights that take as many bits as `tokens` and a share `rest` of a token more, or up to one bit less."""
-        card = _card(rng)
-        bits = (tokens + rest) * _elements(card) * kv_bits
+        config = _config(rng)
+        bits = (tokens + rest) * _elements(config) * kv_bits
         params = -(-bits // weight_bits) if rest else bits // weight_bits
-        return Case(label, {"card": card, "num_params": int(params), "weight_bits": weight_bits, "kv_bits": kv_bits})
+        return Case(
+            label, {"config": config, "num_params": int(params), "weight_bits": weight_bits, "kv_bits": kv_bits}
+        )
 
     def tokens() -> int:
         return rng.randrange(300, 3000)
@@ -193,13 +196,13 @@ def _context_for_ceiling(rng: Random) -> list[Case]:
         `rest` of 0 makes that context's ceiling the target itself. `above` of 0 or less is a target that attention
         reaches alone.
         """
-        card = _card(rng)
-        attention = 32 * card["num_hidden_layers"] * card["num_attention_heads"] * card["head_dim"]
-        bits = _elements(card) * kv_bits
+        config = _config(rng)
+        attention = 32 * config["num_hidden_layers"] * config["num_attention_heads"] * config["head_dim"]
+        bits = _elements(config) * kv_bits
         target = attention // bits + above
         lacking = target * bits - attention
         params = (context * lacking + 15) // 16 + rest if lacking > 0 else 10**5 + rest
-        return Case(label, {"card": card, "num_params": params, "kv_bits": kv_bits, "target": target})
+        return Case(label, {"config": config, "num_params": params, "kv_bits": kv_bits, "target": target})
 
     def exact(label: str) -> Case:
         """16 N is a multiple of what is lacking, so the ceiling of the longest context is the target itself."""
@@ -234,4 +237,4 @@ _CASES = (
     _crossover_tokens,
     _context_for_ceiling,
 )
-EXERCISES = tuple(Exercise(name, cases, library=LIBRARY) for name, cases in zip(NAMES, _CASES, strict=True))
+EXERCISES = tuple(Exercise(name, cases) for name, cases in zip(NAMES, _CASES, strict=True))

@@ -8,10 +8,6 @@ import numpy as np
 from autograde.exercise import Case, Exercise
 from autograde.values import plain
 
-LIBRARY = tuple(
-    f"kvlab.reuse:{name}" for name in ("attend", "decode_step", "prefill", "recompute", "score_work", "reusable_rows")
-)
-
 # The example that is worked on paper; the notebook states the same numbers.
 HAND = {"x0": [1, 2], "x1": [3, 1], "WQ": [[1, 0], [-1, 1]], "WK": [[1, -1], [0, 1]], "WV": [[2, 1], [0, 3]]}
 
@@ -196,10 +192,10 @@ def _reusable_rows(rng: Random) -> list[Case]:
 
 
 EXERCISES = (
-    Exercise("hand_two_steps", _hand_two_steps, run=_run_hand_two_steps, library=LIBRARY),
-    Exercise("attend", _attend, run=_run_attend, library=LIBRARY),
-    Exercise("decode_step", _decode_step, run=_run_decode_step, library=LIBRARY),
-    Exercise("recompute", _recompute, run=_run_recompute, library=LIBRARY),
-    Exercise("score_work", _score_work, seconds=10.0, library=LIBRARY),
-    Exercise("reusable_rows", _reusable_rows, library=LIBRARY),
+    Exercise("hand_two_steps", _hand_two_steps, run=_run_hand_two_steps),
+    Exercise("attend", _attend, run=_run_attend),
+    Exercise("decode_step", _decode_step, run=_run_decode_step),
+    Exercise("recompute", _recompute, run=_run_recompute),
+    Exercise("score_work", _score_work, seconds=10.0),
+    Exercise("reusable_rows", _reusable_rows),
 )

@@ -17,14 +17,14 @@ from filelock import FileLock, Timeout
 from autograde.course import Lesson
 from autograde.exercise import Verdict
 from autograde.feedback import render
-from autograde.grading import tree
 from autograde.grading.judging import Judge
-from autograde.grading.limits import Limits
 from autograde.grading.notice import notice
 from autograde.grading.places import check_student
 from autograde.grading.rebuild import Blueprint, Rebuilt, rebuild
 from autograde.grading.result import FAILED, UNREADABLE, Flag, Result
-from autograde.grading.sandbox import Sandbox, SandboxError, bubblewrap
+from autograde.grading.sandbox import course_copy
+from autograde.grading.sandbox.limits import Limits
+from autograde.grading.sandbox.process import Sandbox, SandboxError, bubblewrap
 from autograde.grading.submission import Submission, Unreadable, digest, read, students_in
 from autograde.workspace import write_atomically
 
@@ -93,7 +93,7 @@ class _Run:
         self.judge = Judge(lesson, options.seed)
         self.release = digest_of(path)
         folder.chmod(0o755)  # root's sandbox reads it as another user
-        tree.build(lesson, folder, options.library_answers == "flag")
+        course_copy.build(lesson, folder, options.library_answers == "flag")
         self.folder = folder
 
     def results(
@@ -132,7 +132,7 @@ class _Run:
     ) -> None:
         options = self.options
         warm = self.blueprint.warm
-        with Sandbox(self.folder, options.lesson.module, warm, options.limits, options.isolated) as sandbox:
+        with Sandbox(self.folder, options.lesson.key, warm, options.limits, options.isolated) as sandbox:
             while not stop.is_set():
                 try:
                     student = waiting.get_nowait()
@@ -192,7 +192,7 @@ class _Run:
 
     def _run(self, rebuilt: Rebuilt, sandbox: Sandbox) -> dict:
         job = {
-            "module": self.options.lesson.module,
+            "lesson": self.options.lesson.key,
             "seed": self.options.seed,
             "watch": self.options.library_answers == "flag",  # otherwise there is nothing to be seen
             "cell_seconds": self.options.limits.cell_seconds,

@@ -45,7 +45,7 @@ Students = Annotated[str, typer.Option("--students", metavar="A,B,…", help="On
 def plain_errors() -> Iterator[None]:
     """What cannot be done is said in one sentence, without a trace."""
     from autograde.grading.batch import GradingError
-    from autograde.grading.sandbox import SandboxError
+    from autograde.grading.sandbox.process import SandboxError
 
     try:
         yield
@@ -97,11 +97,12 @@ def grade(
 
     Exit code 0 when every submission was judged, 1 when one could not be (it is listed), 2 when nothing was begun.
     """
-    from autograde.grading import batch, record, settings
-    from autograde.grading.keep import Keeper
-    from autograde.grading.limits import Limits
+    from autograde.grading import batch
     from autograde.grading.received import read as read_received
+    from autograde.grading.records import record, settings
+    from autograde.grading.records.keep import Keeper
     from autograde.grading.result import FAILED, UNREADABLE
+    from autograde.grading.sandbox.limits import Limits
 
     chosen = _lesson(lesson)
     with plain_errors():
@@ -180,7 +181,8 @@ def _show(results: list) -> None:
 @app.command()
 def feedback(lesson: Lesson, students: Students = "", folder: Course = course.ROOT) -> None:
     """Write one HTML page per graded submission, to feedback/STUDENT/LESSON/."""
-    from autograde.grading import batch, report, store
+    from autograde.grading import batch, report
+    from autograde.grading.records import store
 
     chosen = _lesson(lesson)
     with plain_errors():
@@ -209,8 +211,8 @@ def export(
     folder: Course = course.ROOT,
 ) -> None:
     """Write the gradebook's scores for a person, Canvas or Moodle."""
-    from autograde.grading import export as exporting
-    from autograde.grading import settings
+    from autograde.grading.records import export as exporting
+    from autograde.grading.records import settings
 
     slugs = tuple(_lesson(name).slug for name in lessons or ())
     with plain_errors():

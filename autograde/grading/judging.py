@@ -9,8 +9,8 @@ from autograde.course import Lesson
 from autograde.exercise import Verdict
 from autograde.grading.rebuild import Step
 from autograde.grading.result import CUT_SHORT, GRADED, Flag
+from autograde.grading.sandbox.wire import Malformed, decode
 from autograde.grading.submission import clean
-from autograde.grading.wire import Malformed, decode
 from autograde.judge import Trial
 from autograde.run import Outcome
 from autograde.values import Opaque, Raised, plain, same
@@ -120,7 +120,6 @@ def _outcome(fields: dict) -> Outcome:
         note=_text(fields["note"]),
         unwritten=same(value, Raised("NotImplementedError")),
         printed=_text(fields["printed"]),
-        step_notes=tuple(_text(note) for note in fields["step_notes"][:1_000]),
     )
 
 

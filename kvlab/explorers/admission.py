@@ -16,11 +16,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import FixedLocator
 
-from kvlab import plots, scheduling
+from kvlab import scheduling
 from kvlab.explorers import controls
 from kvlab.explorers.controls import ask, count, facts, library_instead, slider, verdict
+from kvlab.figures import style
+from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.paging import blocks_needed
-from kvlab.pictures import CSS_DPI, Picture
 from kvlab.sizes import whole
 
 REQUESTS, BLOCK, LIMIT, TYPICAL = 24, 8, 128, 12  # LIMIT: generated tokens at most; TYPICAL: without a tail
@@ -30,9 +31,9 @@ LEAST_BUDGET, MOST_BUDGET = 16, 256
 SHOWN_STEPS, SHOWN_BLOCKS = 200, 140  # ends of the axes
 RULES = {"prompt": "by the prompt", "average": "by the average", "worst": "by the worst case"}
 LOOKS = {
-    "prompt": (plots.VERMILION, "--", "v"),
-    "average": (plots.ORANGE, "-.", "s"),
-    "worst": (plots.BLUE, "-", "o"),
+    "prompt": (style.VERMILION, "--", "v"),
+    "average": (style.ORANGE, "-.", "s"),
+    "worst": (style.BLUE, "-", "o"),
 }
 
 
@@ -221,7 +222,7 @@ class Chart:
     """The picture: the queue above, and below the blocks that each promise needs, on axes that never move."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 5.2), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             self._make_queue(self.figure.add_axes((0.08, 0.545, 0.895, 0.40)))
             self._make_blocks(self.figure.add_axes((0.115, 0.175, 0.845, 0.27)))
@@ -235,10 +236,10 @@ class Chart:
         ax.xaxis.set_major_locator(FixedLocator(range(0, most + 1, 4)))
         ax.grid(axis="y", visible=False)
         ax.set_xlabel("blocks of a request", fontsize=9, labelpad=1)
-        frame = {"facecolors": "none", "edgecolors": plots.SOFT, "linewidths": 0.7, "linestyles": ":"}
+        frame = {"facecolors": "none", "edgecolors": style.SOFT, "linewidths": 0.7, "linestyles": ":"}
         self.limits = ax.add_collection(PolyCollection([], **frame))
-        self.answers = ax.add_collection(PolyCollection([], facecolors=plots.SKY, linewidths=0))
-        self.prompts = ax.add_collection(PolyCollection([], facecolors=plots.SOFT, linewidths=0))
+        self.answers = ax.add_collection(PolyCollection([], facecolors=style.SKY, linewidths=0))
+        self.prompts = ax.add_collection(PolyCollection([], facecolors=style.SOFT, linewidths=0))
         self.dots, self.columns = {}, {}
         for place, name in enumerate(RULES):
             colour, _, marker = LOOKS[name]
@@ -246,9 +247,9 @@ class Chart:
             self.columns[name] = most + 1.1 + 1.4 * place
         names = ["prompt", "answer", "limit"]
         looks = (
-            {"facecolor": plots.SOFT},
-            {"facecolor": plots.SKY},
-            {"fill": False, "edgecolor": plots.SOFT, "ls": ":"},
+            {"facecolor": style.SOFT},
+            {"facecolor": style.SKY},
+            {"fill": False, "edgecolor": style.SOFT, "ls": ":"},
         )
         keys = [Rectangle((0, 0), 1, 1, **look) for look in looks]
         look = {"frameon": False, "fontsize": 8, "columnspacing": 1.0, "handletextpad": 0.4, "handlelength": 1.3}
@@ -263,13 +264,13 @@ class Chart:
         ax.set_xlabel("step", fontsize=9, labelpad=1)
         ax.set_ylabel("blocks in use", fontsize=9)
         self.area = ax.add_patch(Polygon([(0, 0)] * 3, facecolor="#cfe8dd", linewidth=0))
-        self.pool = ax.axhline(LEAST_POOL, color=plots.INK, linewidth=1.6)
+        self.pool = ax.axhline(LEAST_POOL, color=style.INK, linewidth=1.6)
         self.lines, self.lies = {}, {}
         for name, (colour, dash, marker) in LOOKS.items():
             (self.lines[name],) = ax.plot([], [], color=colour, linestyle=dash, linewidth=1.5)
-            look = {"color": colour, "marker": marker, "markersize": 8, "markeredgecolor": plots.INK, "linestyle": ""}
+            look = {"color": colour, "marker": marker, "markersize": 8, "markeredgecolor": style.INK, "linestyle": ""}
             (self.lies[name],) = ax.plot([], [], **look)
-        look = {"ha": "right", "va": "top", "fontsize": 8, "color": plots.INK}
+        look = {"ha": "right", "va": "top", "fontsize": 8, "color": style.INK}
         self.beyond = ax.text(SHOWN_STEPS - 2, SHOWN_BLOCKS - 3, "", **look)
         handles = [Line2D([], [], color=c, linestyle=d, marker=m, markersize=4.5) for c, d, m in LOOKS.values()]
         labels = [*RULES.values(), "the scheduler", "the pool"]

@@ -7,7 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 from traitlets import Unicode
 
-from kvlab.pictures import CSS_DPI, SCALE
+from kvlab.figures.picture import CSS_DPI, SCALE
 
 
 class DescribedImage(ipywidgets.Image):

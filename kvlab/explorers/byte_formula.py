@@ -13,12 +13,13 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from kvlab import plots, sizes
+from kvlab import sizes
 from kvlab.explorers import controls
 from kvlab.explorers.controls import CUSTOM, ask, count, dropdown, facts, library_instead, number, slider, text_field
+from kvlab.figures import labels, style
+from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.gpus import gpus
 from kvlab.models import presets
-from kvlab.pictures import CSS_DPI, Picture
 
 SHAPE = ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
 LOWEST, HIGHEST = sizes.KIB, sizes.PIB  # ends of the byte axis, whatever the setting
@@ -73,9 +74,9 @@ def reading(setting: Setting, kv_bytes=None) -> Reading:
     bits = sizes.dtype_bits(setting.dtype)
     if setting.gpu not in gpus():
         raise ValueError(f"gpu: wanted one of {', '.join(gpus())}, got {setting.gpu!r}")
-    card = {key: getattr(setting, key) for key in SHAPE}
-    sizes.bytes_per_token(card, bits)  # checks the shape as a whole, divisibility included
-    layers, heads, kv_heads, head_dim = card.values()
+    config = {key: getattr(setting, key) for key in SHAPE}
+    sizes.bytes_per_token(config, bits)  # checks the shape as a whole, divisibility included
+    layers, heads, kv_heads, head_dim = config.values()
     stored_heads = {"MHA": heads, "GQA": kv_heads, "MQA": 1}
     calls = {
         "total": (layers, setting.batch, setting.tokens, kv_heads, head_dim, bits),
@@ -145,7 +146,7 @@ class Chart:
     """The picture: MHA, GQA and MQA totals on a byte axis that never moves, the device's memory as a line."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 2.6), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             ax = self.figure.add_axes((0.21, 0.225, 0.53, 0.64))
         self.axes = ax
@@ -153,15 +154,15 @@ class Chart:
         ax.set_xlim(LOWEST, HIGHEST)
         ax.set_ylim(2.6, -0.6)
         ax.xaxis.set_major_locator(FixedLocator([sizes.KIB, sizes.MIB, sizes.GIB, sizes.TIB, sizes.PIB]))
-        ax.xaxis.set_major_formatter(FuncFormatter(plots.byte_label))
+        ax.xaxis.set_major_formatter(FuncFormatter(labels.byte_label))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.set_yticks([])
         ax.set_xlabel("bytes of the whole batch (log scale)")
-        self.gpu_line = ax.axvline(LOWEST, color=plots.VERMILION, linewidth=1.6)
-        self.gpu_name = ax.text(LOWEST, -0.72, "", color=plots.VERMILION, ha="center", va="bottom")
+        self.gpu_line = ax.axvline(LOWEST, color=style.VERMILION, linewidth=1.6)
+        self.gpu_name = ax.text(LOWEST, -0.72, "", color=style.VERMILION, ha="center", va="bottom")
         self.names, self.stems, self.dots, self.values = [], [], [], []
         outside = ax.get_yaxis_transform()  # x as a fraction of the axes, y in rows
-        for row, (colour, marker) in enumerate(style[:2] for style in plots.SERIES[:3]):
+        for row, (colour, marker) in enumerate(look[:2] for look in style.SERIES[:3]):
             self.names.append(ax.text(-0.02, row, "", transform=outside, ha="right", va="center", linespacing=1.1))
             self.stems += ax.plot([], [], color=colour, linewidth=1.2)
             self.dots += ax.plot([], [], color=colour, marker=marker, markersize=9, linestyle="", clip_on=False)
@@ -190,7 +191,7 @@ class Chart:
 
 def _axis_value(n_bytes: int) -> str:
     """A total beside the axis, short at any size."""
-    return plots.byte_label(n_bytes) if n_bytes < 10**4 * sizes.PIB else f"{float(n_bytes):.3g} B"
+    return labels.byte_label(n_bytes) if n_bytes < 10**4 * sizes.PIB else f"{float(n_bytes):.3g} B"
 
 
 def describe(reading: Reading) -> str:
@@ -278,7 +279,7 @@ class Explorer(controls.Explorer):
         if change["new"] != CUSTOM:
             with self.together():
                 for key, control in self.shape.items():
-                    control.value = presets()[change["new"]].card[key]
+                    control.value = presets()[change["new"]].attention_config[key]
 
     def _leave_preset(self, _change) -> None:
         if not self._moving_many:

@@ -12,10 +12,11 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from kvlab import parity, plots
+from kvlab import parity
 from kvlab.explorers import controls
 from kvlab.explorers.controls import CUSTOM, ask, dropdown, library_instead, slider, switch, text_field, verdict
-from kvlab.pictures import CSS_DPI, Picture
+from kvlab.figures import labels, shared, style
+from kvlab.figures.picture import CSS_DPI, Picture
 from tiny_transformer import TinyDecoder
 
 STRINGS = {
@@ -26,7 +27,7 @@ STRINGS = {
 TOLERANCES = {"1e-10": 1e-10, "1e-6": 1e-6, "1e-2": 1e-2}
 MOST_SEED = 99
 VOCAB, CONTEXT = TinyDecoder().vocab, TinyDecoder().context
-MARKS = ((plots.BLUE, "o"), (plots.ORANGE, "s"), (plots.PINK, "^"))  # one for each token's logit
+MARKS = ((style.BLUE, "o"), (style.ORANGE, "s"), (style.PINK, "^"))  # one for each token's logit
 AGREES, DIFFERS = "#d7ebe2", "#f6d3bf"  # tints of green and vermilion, under ink
 
 
@@ -70,7 +71,7 @@ class Reading:
     def verdict(self) -> str:
         """The comparison in one sentence, without its full stop."""
         agrees, atol = self.agrees, self.setting.atol
-        largest = plots.short_difference(self.differences.max())
+        largest = labels.short_difference(self.differences.max())
         steps = f"{len(agrees)} step" + ("" if len(agrees) == 1 else "s")
         if self.setting.argmax_only:
             if not all(agrees):
@@ -80,7 +81,7 @@ class Reading:
             return f"all {len(agrees)} arg-maxes agree; largest difference of a logit {largest}"
         if not all(agrees):
             first = agrees.index(False)
-            by = plots.short_difference(self.differences[first].max())
+            by = labels.short_difference(self.differences[first].max())
             return f"step {first} is the first to differ: by {by}; {sum(agrees)} of {steps} agree within {atol:g}"
         return f"{sum(agrees)} of {steps} agree within {atol:g}; largest difference {largest}"
 
@@ -116,7 +117,7 @@ def _from_learner(decoder_class, models, ids):
         full = parity.full_logits(model, ids)
         first = parity.first_divergence(cached, full, parity.ATOL)
         if first is not None:
-            by = plots.short_difference(np.abs(cached[first] - full[first]).max())
+            by = labels.short_difference(np.abs(cached[first] - full[first]).max())
             return None, library_instead(f"your {name} differs from the full pass first at step {first}, by {by}")
     return np.stack(cached), f"computed by your {name}"
 
@@ -158,21 +159,21 @@ class Chart:
     """The picture: a verdict for each step, and under it the step's differences on an axis that never moves."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 3.5), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             ax = self.figure.add_axes((0.14, 0.275, 0.84, 0.52))
             self.axes = ax
             ax.set_xlim(-0.5, CONTEXT - 0.5)
             ax.set_xticks(range(CONTEXT))
             ax.grid(axis="x", visible=False)
-            plots.difference_axis(ax.yaxis)
+            shared.difference_axis(ax.yaxis)
             ax.set_ylabel("|cached − full|")
             across = ax.get_xaxis_transform()  # x in steps, y as a fraction of the axes
             beside = {"transform": ax.transAxes, "ha": "right", "va": "center"}
-            ax.text(-0.025, -0.078, "step", color=plots.INK, **beside)
-            ax.text(-0.025, -0.19, "id", color=plots.INK, **beside)
-            self.above = ax.axhspan(parity.ATOL, plots.MOST_DIFFERENCE, color=plots.VERMILION, alpha=0.08, linewidth=0)
-            self.tolerance = ax.axhline(parity.ATOL, color=plots.VERMILION, linewidth=1.4)
+            ax.text(-0.025, -0.078, "step", color=style.INK, **beside)
+            ax.text(-0.025, -0.19, "id", color=style.INK, **beside)
+            self.above = ax.axhspan(parity.ATOL, shared.MOST_DIFFERENCE, color=style.VERMILION, alpha=0.08, linewidth=0)
+            self.tolerance = ax.axhline(parity.ATOL, color=style.VERMILION, linewidth=1.4)
             self.dots = []
             for token, (colour, marker) in enumerate(MARKS):
                 look = {"color": colour, "marker": marker, "markersize": 7, "linestyle": "", "clip_on": False}
@@ -197,12 +198,12 @@ class Chart:
         atol, argmax_only = now.setting.atol, now.setting.argmax_only
         self.tolerance.set_ydata([atol] * 2)
         self.above.set_y(atol)
-        self.above.set_height(plots.MOST_DIFFERENCE - atol)
+        self.above.set_height(shared.MOST_DIFFERENCE - atol)
         for artist in (self.tolerance, self.above):
             artist.set_visible(not argmax_only)  # an arg-max has no tolerance
         self.title.set_text("arg-max, cached and full:" if argmax_only else f"every logit within {atol:g}?")
         for token, dots in enumerate(self.dots):
-            heights = [plots.difference_height(value) for value in now.differences[:, token]]
+            heights = [shared.difference_height(value) for value in now.differences[:, token]]
             dots.set_data(np.arange(len(heights)) + 0.24 * (token - (VOCAB - 1) / 2), heights)
             dots.set_alpha(0.35 if argmax_only else 1)
         for artist in (*self.cells, *self.signs, *self.ids):
@@ -219,7 +220,7 @@ def describe(now: Reading) -> str:
     said = f"{now.verdict[:1].upper()}{now.verdict[1:]}. "
     if now.setting.argmax_only:
         said += "Arg-max, cached and full: " + ", ".join(f"{cached} and {full}" for cached, full in now.best) + ". "
-    each = ", ".join(plots.short_difference(value) for value in now.differences.max(-1))
+    each = ", ".join(labels.short_difference(value) for value in now.differences.max(-1))
     return f"{said}Largest difference of each step: {each}."
 
 

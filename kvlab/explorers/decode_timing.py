@@ -11,11 +11,12 @@ from statistics import median
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from kvlab import plots, rates
+from kvlab.bench import rates
+from kvlab.bench.recordings import Series, by_batch
 from kvlab.explorers import controls
 from kvlab.explorers.controls import ask, dropdown, facts, ladder, library_instead, verdict
-from kvlab.pictures import CSS_DPI, Picture
-from kvlab.series import Series, series
+from kvlab.figures import labels, style
+from kvlab.figures.picture import CSS_DPI, Picture
 
 STEPS = 4  # intervals of an axis
 ROUND = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10)  # ends of an axis that four intervals divide into short numbers
@@ -49,7 +50,7 @@ class Reading:
         taken = median(series.trials[context])
         times = taken / series.bounds[context]
         return (
-            f"{context:,} tokens: {plots.duration(taken)} a step, {times:.2f} times the bound; "
+            f"{context:,} tokens: {labels.duration(taken)} a step, {times:.2f} times the bound; "
             f"{self.setting.batch / taken:,.0f} tokens per second in all"
         )
 
@@ -62,7 +63,7 @@ def reading(data: dict, setting: Setting, fit_line=None, step_bytes=None) -> Rea
     problems = []
     bytes_of_a_step = _own("step_bytes", step_bytes, rates.step_bytes, problems)
     line_through = _own("fit_line", fit_line, rates.fit_line, problems)
-    found = series(data, setting.way, bytes_of_a_step, line_through).get(setting.batch)
+    found = by_batch(data, setting.way, bytes_of_a_step, line_through).get(setting.batch)
     if not found or setting.context not in found.bounds:
         raise ValueError(f"{setting.way}, {setting.batch} requests, {setting.context:,} tokens: not tried in this run")
     everyone = [max(row["seconds"]) for row in data["points"] if row["batch"] == setting.batch and "seconds" in row]
@@ -101,7 +102,7 @@ class Chart:
     """Axes of unit length whose labels move with the series, so that only marks and a few texts are drawn anew."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 3.7), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             ax = self.figure.add_axes((0.135, 0.15, 0.835, 0.7))
             ax.set_xlim(0, 1.03)
@@ -115,14 +116,14 @@ class Chart:
             self.times = [ax.text(-0.015, place, "", **left) for place in places]
             ax.set_xlabel("context: tokens of each request", labelpad=14, fontsize=9.5)
             self.title = ax.text(0, 1.13, "", fontsize=9.5, transform=ax.transAxes)
-            self.trials = ax.plot([], [], "o", color=plots.BLUE, markersize=4, alpha=0.3)[0]
-            self.medians = ax.plot([], [], "o", color=plots.BLUE, markersize=7, label="median")[0]
-            self.fit = ax.plot([], [], color=plots.BLUE, linewidth=1.3, label="fitted line")[0]
+            self.trials = ax.plot([], [], "o", color=style.BLUE, markersize=4, alpha=0.3)[0]
+            self.medians = ax.plot([], [], "o", color=style.BLUE, markersize=7, label="median")[0]
+            self.fit = ax.plot([], [], color=style.BLUE, linewidth=1.3, label="fitted line")[0]
             self.bound = ax.plot(
-                [], [], color=plots.VERMILION, linestyle=":", marker="_", linewidth=1.8, label="bound"
+                [], [], color=style.VERMILION, linestyle=":", marker="_", linewidth=1.8, label="bound"
             )[0]
-            self.missing = ax.plot([], [], "x", color=plots.VERMILION, markersize=8, clip_on=False)[0]
-            self.chosen = ax.axvline(-1, color=plots.SOFT, linewidth=1, label="chosen context")
+            self.missing = ax.plot([], [], "x", color=style.VERMILION, markersize=8, clip_on=False)[0]
+            self.chosen = ax.axvline(-1, color=style.SOFT, linewidth=1, label="chosen context")
             ax.legend(
                 loc="lower left", bbox_to_anchor=(-0.02, 0.99), ncols=4, frameon=False, fontsize=8.5, columnspacing=1.2
             )
@@ -140,7 +141,7 @@ class Chart:
         most = max(found.bounds)
         for step, (tokens, time) in enumerate(zip(self.tokens, self.times, strict=True)):
             tokens.set_text(f"{most * step / STEPS:,.0f}")
-            time.set_text(plots.duration(longest * step / STEPS))
+            time.set_text(labels.duration(longest * step / STEPS))
         pairs = [(context, each) for context, times in found.trials.items() for each in times]
         self.trials.set_data([context / most for context, _ in pairs], [each / longest for _, each in pairs])
         middles = [median(times) / longest for times in found.trials.values()]
@@ -159,8 +160,8 @@ def _requests(batch: int) -> str:
 def describe(now: Reading) -> str:
     """The picture in words."""
     setting, found = now.setting, now.series
-    medians = ", ".join(f"{plots.duration(median(t))} at {context:,}" for context, t in found.trials.items())
-    bounds = ", ".join(f"{plots.duration(bound)} at {context:,}" for context, bound in found.bounds.items())
+    medians = ", ".join(f"{labels.duration(median(t))} at {context:,}" for context, t in found.trials.items())
+    bounds = ", ".join(f"{labels.duration(bound)} at {context:,}" for context, bound in found.bounds.items())
     series = f"{setting.way}, requests in a step: {setting.batch}"
     return f"{now.verdict[:1].upper()}{now.verdict[1:]}. {series}: median {medians or 'none'} tokens; bound {bounds}."
 
@@ -215,13 +216,13 @@ class Explorer(controls.Explorer):
     def tell(self, setting: Setting, now: Reading) -> str:
         """The reading as HTML."""
         found = now.series
-        rows = [("a copy there moves", f"<span>{plots.rate_label(found.copy_rate)}</span>")]
+        rows = [("a copy there moves", f"<span>{labels.rate_label(found.copy_rate)}</span>")]
         if found.row_rate:
             share = f"<span>{found.row_rate / found.copy_rate:.2f} of a copy</span>"
             rows += [
-                ("at context 0", f"<span>{plots.duration(found.line[1])}</span>"),
-                ("a token of context", f"<span>{plots.duration(found.line[0])}</span>"),
-                ("its rows come at", f"<span>{plots.rate_label(found.row_rate)}</span> {share}"),
+                ("at context 0", f"<span>{labels.duration(found.line[1])}</span>"),
+                ("a token of context", f"<span>{labels.duration(found.line[0])}</span>"),
+                ("its rows come at", f"<span>{labels.rate_label(found.row_rate)}</span> {share}"),
             ]
         about = self.data[setting.source]["about"]
         rows.append(("where", f"<span>{about['device_name']}</span> <span>{about['dtype']}</span>"))

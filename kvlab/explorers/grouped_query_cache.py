@@ -9,16 +9,17 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from kvlab import attention, plots, sizes
+from kvlab import attention, sizes
 from kvlab.explorers import controls
 from kvlab.explorers.controls import ask, dropdown, facts, library_instead, slider, verdict
-from kvlab.pictures import CSS_DPI, Picture
+from kvlab.figures import style
+from kvlab.figures.picture import CSS_DPI, Picture
 
 MOST_HEADS = 12
 TOKENS = (512, 4096, 32_768, 131_072)
 HEAD_DIM, BITS = 128, 16
 PROBES = ((12, 4), (8, 2), (3, 3), (4, 1))  # right on one setting is not yet right
-KV_COLOURS = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.PINK)  # of neighbours; a number says which head it is
+KV_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PINK)  # of neighbours; a number says which head it is
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,9 @@ class Board:
         ax.text(-0.6, 1.5, title, weight="bold", va="bottom")
         box = {"marker": "s", "markersize": 17, "linestyle": "", "clip_on": False}
         self.lines = [ax.plot([], [], color=colour, linewidth=1.6, zorder=1)[0] for colour in KV_COLOURS]
-        self.wrong = ax.plot([], [], color=plots.VERMILION, linewidth=1.8, linestyle=(0, (3, 1.5)), zorder=1)[0]
-        self.queries = ax.plot([], [], color=plots.INK, **box)[0]
-        self.outline = ax.plot([], [], markeredgecolor=plots.VERMILION, markeredgewidth=2.6, color=plots.INK, **box)[0]
+        self.wrong = ax.plot([], [], color=style.VERMILION, linewidth=1.8, linestyle=(0, (3, 1.5)), zorder=1)[0]
+        self.queries = ax.plot([], [], color=style.INK, **box)[0]
+        self.outline = ax.plot([], [], markeredgecolor=style.VERMILION, markeredgewidth=2.6, color=style.INK, **box)[0]
         self.kv = [ax.plot([], [], color=colour, **box)[0] for colour in KV_COLOURS]
         inside = {"ha": "center", "va": "center", "color": "white", "weight": "bold", "fontsize": 8.5}
         self.numbers = [[ax.text(0, height, "", **inside) for _ in range(MOST_HEADS)] for height in (1, 0)]
@@ -152,14 +153,14 @@ class Chart:
     """The picture: the right readers on top, the tiled ones below, of at most 12 heads each."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 3.6), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             self.boards = [
                 Board(self.figure, 0.575, "grouped: right"),
                 Board(self.figure, 0.105, "tiled: dealt out like cards"),
             ]
             wrong = "outlined: a query head that reads a wrong KV head"
-            self.boards[1].axes.set_xlabel(wrong, fontsize=9, color=plots.VERMILION)
+            self.boards[1].axes.set_xlabel(wrong, fontsize=9, color=style.VERMILION)
 
     @property
     def moving(self):

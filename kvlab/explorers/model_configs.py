@@ -13,15 +13,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from kvlab import plots, sizes
+from kvlab import sizes
 from kvlab.allocation import STEPS, allocation
 from kvlab.configs import Layer, ModelConfig, read_config
 from kvlab.explorers import controls
 from kvlab.explorers.byte_formula import parse_count
 from kvlab.explorers.controls import ask, dropdown, facts, library_instead, text_area, text_field
+from kvlab.figures import style
+from kvlab.figures.labels import byte_label
+from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.gpus import gpus
 from kvlab.models import preset, presets
-from kvlab.pictures import CSS_DPI, Picture
 from kvlab.rules import short
 
 PASTED = "pasted config.json"
@@ -30,7 +32,7 @@ BLOCK = 16
 LOWEST, HIGHEST = sizes.MIB, 4 * sizes.TIB  # ends of the byte axis
 PLACES = sorted({round(2 ** (step / 3)) for step in range(60)} | {MOST_TOKENS})  # tokens at which the curves are drawn
 KINDS = ("state", "cross", "latent", "window", "full")  # from the bottom: what stays flat lies below
-COLOURS = dict(zip(KINDS, (plots.PINK, plots.SKY, plots.GREEN, plots.ORANGE, plots.BLUE), strict=True))
+COLOURS = dict(zip(KINDS, (style.PINK, style.SKY, style.GREEN, style.ORANGE, style.BLUE), strict=True))
 CONV_WIDTH = 4  # as `transformers` keeps it
 PROBES = (("Gemma-2-27B", 8192, 16), ("DeepSeek-V3", 5, 8), ("Jamba-v0.1", 3, 4), ("Mistral-7B-v0.1", 5000, 16))
 
@@ -155,7 +157,7 @@ class Chart:
     """
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 3.9), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             ax = self.figure.add_axes((0.155, 0.135, 0.62, 0.7))
         self.axes = ax
@@ -166,36 +168,36 @@ class Chart:
         ax.xaxis.set_major_locator(FixedLocator([2**power for power in (0, 4, 8, 12)] + [MOST_TOKENS]))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
         ax.yaxis.set_major_locator(FixedLocator([2**power for power in range(20, 43, 4)]))
-        ax.yaxis.set_major_formatter(FuncFormatter(plots.byte_label))
+        ax.yaxis.set_major_formatter(FuncFormatter(byte_label))
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_minor_locator(NullLocator())
         ax.set_xlabel("tokens of one request (log scale)")
         hint = "stacked on a log scale:\nread the edges, not the heights"
-        ax.text(0.02, 0.98, hint, transform=ax.transAxes, ha="left", va="top", fontsize=8.5, color=plots.SOFT)
+        ax.text(0.02, 0.98, hint, transform=ax.transAxes, ha="left", va="top", fontsize=8.5, color=style.SOFT)
         for memory in {gpu.memory_bytes for gpu in gpus().values()}:
-            ax.axhline(memory, color=plots.SOFT, linewidth=0.5)
+            ax.axhline(memory, color=style.SOFT, linewidth=0.5)
         self.areas = {}
         for kind in KINDS:
             colour = COLOURS[kind]
             self.areas[kind] = ax.fill_between(
                 [1, 2], [LOWEST] * 2, [LOWEST] * 2, color=colour, alpha=0.75, linewidth=0
             )
-        self.top = ax.plot([], [], color=plots.INK, linewidth=1.6)[0]
-        self.pages = ax.plot([], [], color=plots.VERMILION, linewidth=1.4, linestyle=(0, (4, 2)))[0]
-        self.here = ax.axvline(1, color=plots.SOFT, linewidth=1, linestyle=":")
-        self.dot = ax.plot([], [], color=plots.INK, marker="o", markersize=6, linestyle="", clip_on=False)[0]
-        self.device = ax.axhline(LOWEST, color=plots.SOFT, linewidth=2)
+        self.top = ax.plot([], [], color=style.INK, linewidth=1.6)[0]
+        self.pages = ax.plot([], [], color=style.VERMILION, linewidth=1.4, linestyle=(0, (4, 2)))[0]
+        self.here = ax.axvline(1, color=style.SOFT, linewidth=1, linestyle=":")
+        self.dot = ax.plot([], [], color=style.INK, marker="o", markersize=6, linestyle="", clip_on=False)[0]
+        self.device = ax.axhline(LOWEST, color=style.SOFT, linewidth=2)
         outside = ax.get_yaxis_transform()  # x as a fraction of the axes, y in bytes
         beside = {"transform": outside, "ha": "left", "va": "center", "fontsize": 9, "linespacing": 1.1}
-        self.device_name = ax.text(1.03, LOWEST, "", color=plots.SOFT, **beside)
+        self.device_name = ax.text(1.03, LOWEST, "", color=style.SOFT, **beside)
         self.value = ax.text(1.03, LOWEST, "", **beside)
         names = ("full", "window", "latent", "cross", "state")
         keys = [self.top, self.pages, *(Patch(color=COLOURS[kind], alpha=0.75) for kind in names)]
-        labels = ["total", "allocated", *names]
-        with rc_context(plots.STYLE):
+        rows = ["total", "allocated", *names]
+        with rc_context(style.STYLE):
             self.legend = self.figure.legend(
                 keys,
-                labels,
+                rows,
                 loc="upper center",
                 ncols=4,
                 fontsize=9,
@@ -237,7 +239,7 @@ class Chart:
         near = abs(_doublings(total) - _doublings(gpu.memory_bytes)) < 2.6
         shift = (1 if total >= gpu.memory_bytes else -1) * 2.6 if near else 0
         at = 2 ** min(max(_doublings(gpu.memory_bytes) + shift if near else _doublings(total), 20), 42)
-        self.value.set(y=at, text=f"{plots.byte_label(now.total)}\nat the dot")
+        self.value.set(y=at, text=f"{byte_label(now.total)}\nat the dot")
 
 
 def _inside(values: list[int]) -> list[float]:
@@ -259,9 +261,10 @@ def layers_in_words(model: ModelConfig) -> str:
 def describe(now: Reading) -> str:
     """The picture in words."""
     fit = "fits in" if now.fits else "does not fit in"
+    total, allocated = byte_label(now.total), byte_label(sum(now.steps.values()) + now.apart)
     return (
-        f"{layers_in_words(now.model)}: {plots.byte_label(now.total)} at {now.setting.tokens:,} tokens, one more adds "
-        f"{now.growth:,} B; {plots.byte_label(sum(now.steps.values()) + now.apart)} allocated; {fit} {now.setting.gpu}."
+        f"{layers_in_words(now.model)}: {total} at {now.setting.tokens:,} tokens, one more adds {now.growth:,} B; "
+        f"{allocated} allocated; {fit} {now.setting.gpu}."
     )
 
 
@@ -302,7 +305,7 @@ class Explorer(controls.Explorer):
 
     def tell(self, setting: Setting, now: Reading) -> str:
         """The reading as HTML."""
-        added = " ".join(f"<span>{step} {plots.byte_label(now.steps[step])}</span>" for step in STEPS[1:])
+        added = " ".join(f"<span>{step} {byte_label(now.steps[step])}</span>" for step in STEPS[1:])
         rows = [
             ("layers", layers_in_words(now.model)),
             ("from", _origins(now.model)),

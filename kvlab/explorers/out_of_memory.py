@@ -10,18 +10,18 @@ from math import ceil
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from kvlab import plots
+from kvlab.bench.memory import SCENES
 from kvlab.explorers import controls
 from kvlab.explorers.controls import dropdown, facts, ladder, verdict
-from kvlab.memory import SCENES
-from kvlab.pictures import CSS_DPI, Picture
+from kvlab.figures import style
+from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.sizes import MIB
 
 STEP = 256 * MIB  # the axis ends at a multiple of it
 LOOKS = {
-    "tensors": ("living tensors", plots.BLUE),
-    "process": ("taken by this process", plots.ORANGE),
-    "machine_free": ("free for anybody, change since moment 1", plots.GREEN),
+    "tensors": ("living tensors", style.BLUE),
+    "process": ("taken by this process", style.ORANGE),
+    "machine_free": ("free for anybody, change since moment 1", style.GREEN),
 }
 SIGNS = {
     "growth": "the tensors themselves peak: two generations of a cache live at once",
@@ -64,7 +64,7 @@ class Reading:
 
 
 def reading(data: dict, setting: Setting) -> Reading:
-    """A scene of `data`, whose "memory" holds rows as `kvlab.memory.walk` gives them.
+    """A scene of `data`, whose "memory" holds rows as `kvlab.bench.memory.walk` gives them.
 
     ValueError for a scene that did not run there, or a moment that it does not have.
     """
@@ -82,7 +82,7 @@ class Chart:
     MOMENTS = 3
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 3.4), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             ax = self.figure.add_axes((0.155, 0.15, 0.825, 0.69))
             ax.set_xlim(-0.5, self.MOMENTS - 0.5)
@@ -91,12 +91,12 @@ class Chart:
             ax.set_yticks((-1, -0.5, 0, 0.5, 1), [""] * 5)
             ax.grid(axis="x", visible=False)
             ax.tick_params(length=0)
-            ax.axhline(0, color=plots.SOFT, linewidth=1)
+            ax.axhline(0, color=style.SOFT, linewidth=1)
             left = {"ha": "right", "va": "center", "fontsize": 9}
             self.ticks = [(place, ax.text(-0.54, place, "", **left)) for place in (-1, -0.5, 0, 0.5, 1)]
             below = {"ha": "center", "va": "top", "fontsize": 8.5}
             self.names = [ax.text(place, -1.2, "", **below) for place in range(self.MOMENTS)]
-            self.frame = ax.axvspan(-0.5, 0.5, facecolor="none", edgecolor=plots.INK, linewidth=1.4)
+            self.frame = ax.axvspan(-0.5, 0.5, facecolor="none", edgecolor=style.INK, linewidth=1.4)
             self.bars = {
                 key: ax.bar([m + 0.26 * (n - 1) for m in range(self.MOMENTS)], 0, 0.24, color=colour, label=label)
                 for n, (key, (label, colour)) in enumerate(LOOKS.items())

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Polygon, Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from kvlab import paging, plots
+from kvlab import paging
 from kvlab.explorers import controls
 from kvlab.explorers.controls import (
     CUSTOM,
@@ -26,7 +26,8 @@ from kvlab.explorers.controls import (
     text_field,
     verdict,
 )
-from kvlab.pictures import CSS_DPI, Picture
+from kvlab.figures import style
+from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.sizes import whole
 
 NUM_BLOCKS, ACROSS = 12, 6
@@ -254,7 +255,7 @@ class Chart:
     """The picture: the pool's blocks above, and below the share of wasted slots on axes that never move."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 4.3), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             self._make_pool(self.figure.add_axes((0.02, 0.545, 0.96, 0.43)))
             self._make_waste(self.figure.add_axes((0.125, 0.12, 0.85, 0.33)))
@@ -268,13 +269,13 @@ class Chart:
         self.fills, self.frames, self.numbers, self.names, self.counts = [], [], [], [], []
         for block in range(NUM_BLOCKS):
             x, y = block % ACROSS + 0.06, block // ACROSS + 0.06
-            ax.add_patch(Rectangle((x, y), 0.88, 0.84, facecolor="white", edgecolor=plots.SOFT, linewidth=0.8))
+            ax.add_patch(Rectangle((x, y), 0.88, 0.84, facecolor="white", edgecolor=style.SOFT, linewidth=0.8))
             self.fills.append(ax.add_patch(Rectangle((x, y), 0.88, 0.84, linewidth=0)))
             self.frames.append(ax.add_patch(Rectangle((x, y), 0.88, 0.84, fill=False)))
             self.numbers.append(ax.text(x + 0.05, y + 0.05, f"{block}", ha="left", va="top", fontsize=7.5))
             self.names.append(ax.text(x + 0.44, y + 0.42, "", ha="center", va="center", fontsize=10.5, weight="bold"))
             self.counts.append(ax.text(x + 0.83, y + 0.79, "", ha="right", va="bottom", fontsize=7.5))
-        look = {"arrowstyle": "-|>", "mutation_scale": 13, "color": plots.VERMILION, "linewidth": 1.8}
+        look = {"arrowstyle": "-|>", "mutation_scale": 13, "color": style.VERMILION, "linewidth": 1.8}
         self.arrow = ax.add_patch(FancyArrowPatch((0, 0), (1, 1), connectionstyle="arc3,rad=-0.2", **look))
 
     def _make_waste(self, ax) -> None:
@@ -292,15 +293,15 @@ class Chart:
         ax.tick_params(labelsize=8.5)
         ax.set_xlabel("tokens of a sequence (log scale)", fontsize=9)
         ax.set_ylabel("slots wasted (log)", fontsize=9)
-        ax.axhline(LIMIT, color=plots.VERMILION, linewidth=1.4)
-        (self.exact,) = ax.plot([], [], color=plots.BLUE, linewidth=0.8, label="exact")
+        ax.axhline(LIMIT, color=style.VERMILION, linewidth=1.4)
+        (self.exact,) = ax.plot([], [], color=style.BLUE, linewidth=0.8, label="exact")
         foot = [(1, LEAST_SHARE)] * 3
         self.range = ax.add_patch(Polygon(foot, facecolor="#d6e8f4", linewidth=0, label="its range"))
-        (self.mean,) = ax.plot([], [], color=plots.INK, linewidth=1.2, linestyle="--", label="mean tail")
-        (self.worst,) = ax.plot([], [], color=plots.INK, linewidth=1.2, linestyle=":", label="worst tail")
-        look = {"color": plots.VERMILION, "marker": "D", "markersize": 5, "linestyle": "", "clip_on": False}
+        (self.mean,) = ax.plot([], [], color=style.INK, linewidth=1.2, linestyle="--", label="mean tail")
+        (self.worst,) = ax.plot([], [], color=style.INK, linewidth=1.2, linestyle=":", label="worst tail")
+        look = {"color": style.VERMILION, "marker": "D", "markersize": 5, "linestyle": "", "clip_on": False}
         (self.falls,) = ax.plot([], [], label="below 4 %", **look)
-        look = {"textcoords": "offset points", "fontsize": 8.5, "color": plots.VERMILION}
+        look = {"textcoords": "offset points", "fontsize": 8.5, "color": style.VERMILION}
         places = [((-3, -2), "right", "top"), ((7, 3), "center", "bottom")]  # clear of all lines
         self.lengths = [ax.annotate("", (1, LIMIT), at, ha=ha, va=va, **look) for at, ha, va in places]
         self.figure.legend(
@@ -330,7 +331,7 @@ class Chart:
             self.fills[number].set_facecolor(TINTS[owners[0]] if len(owners) == 1 else "#dcd8cc")
             marked = number in sources | targets
             self.frames[number].set(
-                edgecolor=plots.VERMILION if marked else plots.INK,
+                edgecolor=style.VERMILION if marked else style.INK,
                 linewidth=2.2 if marked else 1.0,
                 linestyle="--" if number in sources else "-",
                 visible=marked or refs > 0,

@@ -9,10 +9,11 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from kvlab import masks, plots
+from kvlab import masks
 from kvlab.explorers import controls
 from kvlab.explorers.controls import ask, dropdown, library_instead, slider, verdict
-from kvlab.pictures import CSS_DPI, Picture
+from kvlab.figures import rectangular_masks, style
+from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.sizes import whole
 
 MOST_CACHED, MOST_CHUNK = 7, 5
@@ -148,15 +149,15 @@ class Grid:
         self.title = ax.text(-0.5, -0.75, title, weight="bold", va="bottom")
         side = figure.get_figwidth() * 72 * WIDE / MOST_KEYS  # of a cell, in points
         cell = {"marker": "s", "linestyle": "", "clip_on": False}
-        self.cells = ax.plot([], [], markersize=side - 1, color=plots.BLUE, **cell)
-        self.cells += ax.plot([], [], markersize=side - 1.5, color="white", markeredgecolor=plots.GRID, **cell)
-        self.signs = ax.plot([], [], **(plots.SEEN | {"markersize": 4}))
-        self.signs += ax.plot([], [], **(plots.HIDDEN | {"markersize": 3.5}))
+        self.cells = ax.plot([], [], markersize=side - 1, color=style.BLUE, **cell)
+        self.cells += ax.plot([], [], markersize=side - 1.5, color="white", markeredgecolor=style.GRID, **cell)
+        self.signs = ax.plot([], [], **(rectangular_masks.SEEN | {"markersize": 4}))
+        self.signs += ax.plot([], [], **(rectangular_masks.HIDDEN | {"markersize": 3.5}))
         outline = {"color": "none", "markersize": side - 2.2, "zorder": 4, **cell}
-        self.own = ax.plot([], [], markeredgecolor=plots.INK, markeredgewidth=1.3, **outline)
-        self.apart = ax.plot([], [], markeredgecolor=plots.VERMILION, markeredgewidth=2.4, **outline)
-        self.edge = ax.plot([], [], color=plots.INK, linewidth=1.2, linestyle=(0, (3, 2)), clip_on=False, zorder=5)
-        left_of = {"ha": "right", "va": "center", "fontsize": 8, "color": plots.INK}
+        self.own = ax.plot([], [], markeredgecolor=style.INK, markeredgewidth=1.3, **outline)
+        self.apart = ax.plot([], [], markeredgecolor=style.VERMILION, markeredgewidth=2.4, **outline)
+        self.edge = ax.plot([], [], color=style.INK, linewidth=1.2, linestyle=(0, (3, 2)), clip_on=False, zorder=5)
+        left_of = {"ha": "right", "va": "center", "fontsize": 8, "color": style.INK}
         self.rows = [ax.text(-0.75, row, "", **left_of) for row in range(MOST_CHUNK)]
 
     @property
@@ -181,12 +182,12 @@ class Chart:
     """The picture: the right mask at the left, the wrong one at the right, of at most 5 queries and 12 keys each."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 2.2), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             self.grids = [Grid(self.figure, left, "right") for left in (0.085, 0.575)]
             beside = {"rotation": 90, "ha": "right", "va": "center", "fontsize": 9}
             self.grids[0].axes.text(-1.65, (MOST_CHUNK - 1) / 2, "query position", **beside)
-            plots.mask_legend(self.figure, loc="lower center")
+            rectangular_masks.mask_legend(self.figure, loc="lower center")
 
     @property
     def moving(self):

@@ -11,12 +11,13 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from kvlab import plots, roofline
+from kvlab import roofline
 from kvlab.explorers import controls
 from kvlab.explorers.controls import ask, dropdown, facts, ladder, library_instead
+from kvlab.figures import style
+from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.gpus import Gpu, gpus
 from kvlab.models import preset
-from kvlab.pictures import CSS_DPI, Picture
 from kvlab.sizes import BITS_PER_ELEMENT, GB, dtype_bits, weight_bytes, whole
 
 MODEL, NUM_PARAMS = "Llama-3-8B", 8_030_261_248  # counted in the lesson
@@ -129,23 +130,23 @@ def reading(setting: Setting, decode_cost=None, intensity_ceiling=None) -> Readi
     if setting.variant == "MLA":
         found = _latent(batch, context, *bits)
         return Reading(setting, *found, "computed by the library: your functions count no latent")
-    card = _card(setting.variant)
-    decode, alone, decode_by = _steps(decode_cost, card, batch, context, bits)
-    ceiling, ceiling_by = _ceiling(intensity_ceiling, card, context, bits[1])
-    prefill = roofline.prefill_cost(card, NUM_PARAMS, context, *bits)
+    config = _config(setting.variant)
+    decode, alone, decode_by = _steps(decode_cost, config, batch, context, bits)
+    ceiling, ceiling_by = _ceiling(intensity_ceiling, config, context, bits[1])
+    prefill = roofline.prefill_cost(config, NUM_PARAMS, context, *bits)
     return Reading(setting, decode, alone, prefill, ceiling, f"decode: {decode_by}; ceiling: {ceiling_by}")
 
 
-def _card(variant: str) -> dict:
+def _config(variant: str) -> dict:
     """The model with as many KV heads as the variant stores; everything else, N too, stays."""
-    card = preset(MODEL).card
-    heads = {"MHA": card["num_attention_heads"], "GQA": card["num_key_value_heads"], "MQA": 1}[variant]
-    return card | {"num_key_value_heads": heads}
+    config = preset(MODEL).attention_config
+    heads = {"MHA": config["num_attention_heads"], "GQA": config["num_key_value_heads"], "MQA": 1}[variant]
+    return config | {"num_key_value_heads": heads}
 
 
 def _latent(batch: int, context: int, weight_bits: int, kv_bits: int):
     """Decode step, the same with a batch of one, prefill and ceiling of the model with DeepSeek-V3's attention."""
-    layers = preset(MODEL).card["num_hidden_layers"]
+    layers = preset(MODEL).attention_config["num_hidden_layers"]
     decode, alone = (
         roofline.latent_decode_cost(layers, *LATENT, NUM_PARAMS, each, context, weight_bits, kv_bits)
         for each in (batch, 1)
@@ -156,13 +157,13 @@ def _latent(batch: int, context: int, weight_bits: int, kv_bits: int):
     return decode, alone, (flops, alone[1]), ceiling
 
 
-def _steps(decode_cost, card, batch: int, context: int, bits):
+def _steps(decode_cost, config, batch: int, context: int, bits):
     """The step and the one of a single sequence, by the learner where all are right; and whose they are."""
     # One call beside the setting: right at whole bytes is not yet right.
     calls = [(batch, context, *bits), (1, context, *bits), (3, 7, 5, 3)]
-    right = [roofline.decode_cost(card, NUM_PARAMS, *call) for call in calls]
+    right = [roofline.decode_cost(config, NUM_PARAMS, *call) for call in calls]
     for call, wanted in zip(calls, right, strict=True):
-        mine, problem = ask("decode_cost", decode_cost, card, NUM_PARAMS, *call)
+        mine, problem = ask("decode_cost", decode_cost, config, NUM_PARAMS, *call)
         if problem:
             return *right[:2], problem
         if not _is_pair(mine) or tuple(mine) != wanted:
@@ -171,9 +172,9 @@ def _steps(decode_cost, card, batch: int, context: int, bits):
     return *right[:2], "computed by your decode_cost"
 
 
-def _ceiling(intensity_ceiling, card, context: int, kv_bits: int):
-    right = roofline.intensity_ceiling(card, NUM_PARAMS, context, kv_bits)
-    mine, problem = ask("intensity_ceiling", intensity_ceiling, card, NUM_PARAMS, context, kv_bits)
+def _ceiling(intensity_ceiling, config, context: int, kv_bits: int):
+    right = roofline.intensity_ceiling(config, NUM_PARAMS, context, kv_bits)
+    mine, problem = ask("intensity_ceiling", intensity_ceiling, config, NUM_PARAMS, context, kv_bits)
     if problem:
         return right, problem
     if not isinstance(mine, Real) or isinstance(mine, bool) or not isclose(mine, right, rel_tol=1e-9):
@@ -198,7 +199,7 @@ class Chart:
     """The picture: the roof of a device, decode and prefill under it, and the stretch that a batch can move in."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 4.2), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             ax = self.figure.add_axes((0.145, 0.255, 0.835, 0.69))
         self.axes = ax
@@ -215,16 +216,16 @@ class Chart:
         ax.set_xlabel("intensity in FLOP/byte (log scale)", fontsize=9)
         ax.set_ylabel("attainable TFLOP/s (log scale)", fontsize=9)
         wide = {"linewidth": 7, "alpha": 0.55, "solid_capstyle": "butt"}
-        (self.path,) = ax.plot([], [], color=plots.SKY, label="batch 1 … ∞", **wide)
-        (self.roof,) = ax.plot([], [], color=plots.INK, linewidth=1.6, label="roof")
-        (self.ridge,) = ax.plot([], [], color=plots.SOFT, linewidth=1.2, linestyle=":")
-        (self.ceiling,) = ax.plot([], [], color=plots.VERMILION, linewidth=1.4, linestyle="--")
+        (self.path,) = ax.plot([], [], color=style.SKY, label="batch 1 … ∞", **wide)
+        (self.roof,) = ax.plot([], [], color=style.INK, linewidth=1.6, label="roof")
+        (self.ridge,) = ax.plot([], [], color=style.SOFT, linewidth=1.2, linestyle=":")
+        (self.ceiling,) = ax.plot([], [], color=style.VERMILION, linewidth=1.4, linestyle="--")
         look = {"linestyle": "", "markersize": 9, "clip_on": False, "markeredgecolor": "white"}
-        (self.decode,) = ax.plot([], [], color=plots.BLUE, marker="o", label="decode", **look)
-        (self.prefill,) = ax.plot([], [], color=plots.ORANGE, marker="s", label="prefill", **look)
+        (self.decode,) = ax.plot([], [], color=style.BLUE, marker="o", label="decode", **look)
+        (self.prefill,) = ax.plot([], [], color=style.ORANGE, marker="s", label="prefill", **look)
         near = {"textcoords": "offset points", "fontsize": 9}
-        self.ridge_name = ax.annotate("", (1, 0.25), (0, 0), va="center", color=plots.SOFT, **near)
-        self.ceiling_name = ax.annotate("", (1, 0.05), (0, 0), va="center", color=plots.VERMILION, **near)
+        self.ridge_name = ax.annotate("", (1, 0.25), (0, 0), va="center", color=style.SOFT, **near)
+        self.ceiling_name = ax.annotate("", (1, 0.05), (0, 0), va="center", color=style.VERMILION, **near)
         self.gpu = ax.text(0.015, 0.985, "", transform=ax.transAxes, va="top", fontsize=9)
         self.figure.legend(
             handles=[self.roof, self.path, self.decode, self.prefill],
@@ -236,7 +237,7 @@ class Chart:
             handlelength=1.6,
             columnspacing=1.4,
         )
-        self.figure.text(0.54, 0.035, LEFT_OUT, ha="center", va="center", fontsize=8, color=plots.SOFT)
+        self.figure.text(0.54, 0.035, LEFT_OUT, ha="center", va="center", fontsize=8, color=style.SOFT)
 
     @property
     def moving(self):

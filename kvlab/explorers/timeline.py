@@ -10,10 +10,11 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from kvlab import plots, scheduling
+from kvlab import scheduling
 from kvlab.explorers import controls
 from kvlab.explorers.controls import ask, facts, library_instead, slider, verdict
-from kvlab.pictures import CSS_DPI, Picture
+from kvlab.figures import style
+from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.sizes import whole
 
 MOST_TOKENS, MOST_HELD, MOST_FIRST, MOST_GAP, MOST_STALL = 16, 10, 300, 80, 300  # times in ms
@@ -118,7 +119,7 @@ class Chart:
     """The picture: both sides' tokens on one axis of time that never moves."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 2.9), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             ax = self.figure.add_axes((0.105, 0.255, 0.86, 0.70))
         ax.set_xlim(0, SHOWN)
@@ -128,14 +129,14 @@ class Chart:
         ax.tick_params(labelsize=8.5)
         ax.grid(axis="y", visible=False)
         ax.set_xlabel("seconds after the arrival", fontsize=9, labelpad=1)
-        (self.ways,) = ax.plot([], [], color=plots.SOFT, linewidth=0.7, linestyle=":", label="through the proxy")
+        (self.ways,) = ax.plot([], [], color=style.SOFT, linewidth=0.7, linestyle=":", label="through the proxy")
         self.parts = {}
         for side, y in PLACES.items():
-            (wait,) = ax.plot([], [], color=plots.ORANGE, linewidth=5, solid_capstyle="butt", label="TTFT")
-            (dots,) = ax.plot([], [], color=plots.BLUE, marker="o", markersize=5, linestyle="", label="a token")
-            look = {"color": plots.VERMILION, "linewidth": 2.4, "solid_capstyle": "butt"}
+            (wait,) = ax.plot([], [], color=style.ORANGE, linewidth=5, solid_capstyle="butt", label="TTFT")
+            (dots,) = ax.plot([], [], color=style.BLUE, marker="o", markersize=5, linestyle="", label="a token")
+            look = {"color": style.VERMILION, "linewidth": 2.4, "solid_capstyle": "butt"}
             (gap,) = ax.plot([], [], **look, label="largest ITL")
-            look = {"color": plots.INK, "linewidth": 1.0, "marker": "|", "markersize": 7}
+            look = {"color": style.INK, "linewidth": 1.0, "marker": "|", "markersize": 7}
             (end,) = ax.plot([], [], **look, label="end-to-end")
             words = ax.text(0.02, y + OUTWARDS[side] * 0.44, "", fontsize=8.5, va="center")
             self.parts[side] = (wait, gap, dots, end, words)

@@ -13,15 +13,16 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from kvlab import plots, reuse
+from kvlab import reuse
 from kvlab.explorers import controls
 from kvlab.explorers.controls import ask, count, facts, library_instead, slider
-from kvlab.pictures import CSS_DPI, Picture
+from kvlab.figures import style
+from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.sizes import whole
 
 MOST = 16  # prompt tokens, and decode steps
 NOTHING, READ, QUERY, WRITTEN = range(4)  # what a cell of the strips shows
-COLOURS = (plots.PAPER, "#d3cfc4", plots.BLUE, plots.ORANGE)
+COLOURS = (style.PAPER, "#d3cfc4", style.BLUE, style.ORANGE)
 WAYS = ("cached", "recomputed")
 
 
@@ -106,7 +107,7 @@ class Chart:
     """The picture: what this step makes and reads, and under it all counts so far on an axis that never moves."""
 
     def __init__(self):
-        with rc_context(plots.STYLE):
+        with rc_context(style.STYLE):
             self.figure = Figure((5.4, 4.3), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
             self.axes = self.figure.add_axes((0.265, 0.575, 0.55, 0.29))
             self.counts = self.figure.add_axes((0.265, 0.115, 0.55, 0.29))
@@ -122,18 +123,18 @@ class Chart:
         places = (0, 1, 3, 4)  # a gap between the two ways
         ax.set_yticks(places, ["cached · Q", "cached · K, V", "recomputed · Q", "recomputed · K, V"], fontsize=9)
         edges = np.arange(last + 1) - 0.5
-        look = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS) - 1, "edgecolors": plots.GRID}
+        look = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS) - 1, "edgecolors": style.GRID}
         self.meshes, self.notes = [], []
         for place in places:
             blank = np.zeros((1, last))
             self.meshes.append(ax.pcolormesh(edges, [place - 0.45, place + 0.45], blank, linewidth=0.6, **look))
             self.notes.append(ax.text(last, place, "", va="center", fontsize=9))
         self.title = ax.text(-0.5, -0.85, "", va="bottom", weight="bold")
-        key = (("new q", plots.BLUE), ("new k, v", plots.ORANGE), ("stored, read", COLOURS[READ]))
+        key = (("new q", style.BLUE), ("new k, v", style.ORANGE), ("stored, read", COLOURS[READ]))
         for place, (name, colour) in enumerate(key):
             left = 0.265 + (0, 0.155, 0.35)[place]
             self.figure.text(left, 0.945, "■", color=colour, fontsize=13, va="baseline")
-            self.figure.text(left + 0.035, 0.948, name, color=plots.INK, fontsize=9, va="baseline")
+            self.figure.text(left + 0.035, 0.948, name, color=style.INK, fontsize=9, va="baseline")
         ax = self.counts
         ax.set_xscale("log")
         ax.set_xlim(1, 20_000)
@@ -148,7 +149,7 @@ class Chart:
         )
         self.stems, self.dots, self.values = [], [], []
         for number, place in enumerate(places):
-            colour, marker = plots.SERIES[number % 2][:2]
+            colour, marker = style.SERIES[number % 2][:2]
             self.stems += ax.plot([], [], color=colour, linewidth=1.4)
             self.dots += ax.plot([], [], color=colour, marker=marker, markersize=8, linestyle="", clip_on=False)
             outside = ax.get_yaxis_transform()

@@ -1,0 +1,82 @@
+"""Every exercise of the course: right answers pass, each known mistake fails under its own name, others under none."""
+
+import importlib
+from random import Random
+
+import pytest
+
+from autograde.answers import answer_of
+from autograde.course import LESSONS
+from autograde.judge import accepted, trace
+from autograde.mutants import rows_of
+from autograde.values import plain, same
+
+SEEDS = range(1000, 1020)  # others than those of `autograde mutants`, which `make test` runs in full
+
+NAMES = [(lesson, name) for lesson in LESSONS for name in lesson.exercises]
+each_exercise = pytest.mark.parametrize(("lesson", "name"), NAMES, ids=[name for _, name in NAMES])
+
+
+def test_the_course_table_and_the_modules_name_the_same_exercises():
+    for lesson in LESSONS:
+        exercises = importlib.import_module(f"autograde.exercises.{lesson.key}").EXERCISES
+        answers = importlib.import_module(f"autograde.answers.{lesson.key}").ANSWERS
+        assert [each.name for each in exercises] == list(lesson.exercises)
+        assert [each.exercise for each in answers] == list(exercises)
+
+
+def test_exercise_names_are_unique_in_the_course():
+    names = [name for _, name in NAMES]
+    assert len(names) == len(set(names))
+
+
+@each_exercise
+def test_every_known_mistake_is_rejected_named_and_distinct(lesson, name):
+    assert [row for row in rows_of(answer_of(name), SEEDS) if not row.good] == []
+
+
+@each_exercise
+def test_there_are_three_mistakes_two_alternatives_and_three_hints(lesson, name):
+    answer = answer_of(name)
+    assert len(answer.misconceptions) >= 3
+    assert len(answer.alternatives) >= 2
+    for texts in (answer.hints, *(known.advice.hints for known in answer.misconceptions)):
+        assert len(set(texts)) == 3 and all(texts)
+    for known in answer.misconceptions:
+        assert known.advice.diagnosis.endswith("?"), f"{known.name}: a diagnosis is put as a question"
+
+
+@each_exercise
+def test_every_alternative_is_right_on_every_seed(lesson, name):
+    answer = answer_of(name)
+    for right in answer.alternatives:
+        for seed in SEEDS:
+            cases = answer.exercise.cases(Random(seed))
+            for case, value in zip(cases, trace(answer, right, cases), strict=True):
+                assert accepted(answer, case, value, answer.expected(case)), (right, case, value)
+
+
+@each_exercise
+def test_the_same_seed_gives_the_same_cases_and_another_seed_others(lesson, name):
+    cases = answer_of(name).exercise.cases
+    first, again, other = (repr(cases(Random(seed))) for seed in (7, 7, 8))  # as text: NaN is no equal of itself
+    assert first == again
+    takes_inputs = any(case.inputs for case in cases(Random(7)))  # an example on paper is the same for everybody
+    assert (first != other) == takes_inputs
+
+
+@each_exercise
+def test_inputs_are_plain_values_and_cases_have_labels(lesson, name):
+    for case in answer_of(name).exercise.cases(Random(7)):
+        assert case.label
+        for value in case.inputs.values():
+            assert same(plain(value), plain(value))
+
+
+@each_exercise
+def test_the_oracle_itself_gives_plain_values_that_it_accepts(lesson, name):
+    answer = answer_of(name)
+    for case in answer.exercise.cases(Random(7)):
+        expected = answer.expected(case)
+        assert same(plain(expected, ours=True), expected)
+        assert accepted(answer, case, expected, expected)
