@@ -1,12 +1,12 @@
 """Every exercise of the course: right answers pass, each known mistake fails under its own name, others under none."""
 
-import importlib
 from random import Random
 
 import pytest
 
 from autograde.answers import answer_of
 from autograde.course import LESSONS
+from autograde.exercises import exercises_of
 from autograde.judge import accepted, trace
 from autograde.mutants import rows_of
 from autograde.values import plain, same
@@ -19,10 +19,9 @@ each_exercise = pytest.mark.parametrize(("lesson", "name"), NAMES, ids=[name for
 
 def test_the_course_table_and_the_modules_name_the_same_exercises():
     for lesson in LESSONS:
-        exercises = importlib.import_module(f"autograde.exercises.{lesson.key}").EXERCISES
-        answers = importlib.import_module(f"autograde.answers.{lesson.key}").ANSWERS
+        exercises = exercises_of(lesson)
         assert [each.name for each in exercises] == list(lesson.exercises)
-        assert [each.exercise for each in answers] == list(exercises)
+        assert [answer_of(name).exercise for name in lesson.exercises] == list(exercises)
 
 
 def test_exercise_names_are_unique_in_the_course():

@@ -353,7 +353,7 @@ def record_thirty(url, telling=None):
 
 def test_killed_at_any_moment_and_run_again_the_gradebook_is_that_of_an_undisturbed_run(url, tmp_path):
     fresh = multiprocessing.get_context("forkserver")
-    fresh.set_forkserver_preload(["tests.test_record"])  # so that each process starts with nbgrader imported
+    fresh.set_forkserver_preload(["tests.grading.test_record"])  # so that each process starts with nbgrader imported
     draw, exits = random.Random(5), set()
     for lines in (1, 2, *(draw.randrange(2, 31) for _ in range(6))):
         told, telling = fresh.Pipe(duplex=False)
