@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autograde import course, progress, workspace
+from autograde.commands import lesson_named, plain_errors
 from autograde.grading.cli import app as grading
 
 app = typer.Typer(
@@ -32,16 +31,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # an old Windows console cannot show ✓; it is no reason to stop
     app(prog_name="autograde")
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """A learner's command that meets a bad or missing file says so in one sentence, without a trace."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        print(f"autograde: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -85,11 +74,11 @@ def reset(
     """Restore a whole lesson, or the answer to one exercise, after a backup of your copy."""
     exercise = name if name in _exercises() else None
     also = f"; the exercises are {', '.join(_exercises())}"
-    lesson = course.lesson_of(name) if exercise else _lesson(name, also)
+    lesson = course.lesson_of(name) if exercise else lesson_named(name, also)
     with plain_errors():
         backup = workspace.reset(lesson, exercise)
     what = f"the answer to {exercise}" if exercise else lesson.slug
-    print(f"Restored {what} in {_short(workspace.copy_of(lesson))}.")
+    print(f"Restored {what} in {_short(lesson.notebook('work'))}.")
     if backup:
         print(f"Your copy as it was: {_short(backup)}")
         print("If the lesson is open in JupyterLab: File → Reload Notebook from Disk, then Kernel → Restart Kernel.")
@@ -102,7 +91,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Run your copy of a lesson from top to bottom and show the verdict on every exercise."""
-    path = Path(lesson) if lesson.endswith(".ipynb") else workspace.copy_of(_lesson(lesson))
+    path = Path(lesson) if lesson.endswith(".ipynb") else lesson_named(lesson).notebook("work")
     if not path.is_file():
         raise typer.BadParameter(f"no notebook {_short(path)}; `autograde lab` copies lessons to work/")
     from autograde.check import check_notebook
@@ -177,13 +166,6 @@ def print_json(value: object) -> None:
 
 def _exercises() -> list[str]:
     return [name for lesson in course.LESSONS for name in lesson.exercises]
-
-
-def _lesson(name: str, also: str = "") -> course.Lesson:
-    try:
-        return course.lesson(name)
-    except KeyError as error:
-        raise typer.BadParameter(error.args[0] + also) from None
 
 
 def _short(path: Path) -> Path:

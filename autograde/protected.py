@@ -82,7 +82,7 @@ def _locked_cells(root: Path, lesson: Lesson) -> list[str]:
     source, released = (_cells(root, kind, lesson) for kind in ("solutions", "lessons"))
     problems = []
     for grade_id, cell in source.items():
-        where = f"lessons/{lesson.slug}/{lesson.slug}.ipynb, cell {grade_id}"
+        where = f"{lesson.notebook('lessons', root).relative_to(root)}, cell {grade_id}"
         twin = released.get(grade_id)
         if twin is None:
             problems.append(f"{where}: missing")
@@ -102,7 +102,7 @@ def _program_cells(root: Path, lesson: Lesson, program: Program) -> list[str]:
     problems = []
     text = (root / FOLDER / program.file).read_bytes().decode().removesuffix("\n")
     for kind in ("solutions", "lessons"):
-        where = f"{kind}/{lesson.slug}/{lesson.slug}.ipynb, cell {program.cell}"
+        where = f"{lesson.notebook(kind, root).relative_to(root)}, cell {program.cell}"
         cell = _cells(root, kind, lesson).get(program.cell)
         if cell is None:
             problems.append(f"{where}: missing")
@@ -114,5 +114,5 @@ def _program_cells(root: Path, lesson: Lesson, program: Program) -> list[str]:
 
 
 def _cells(root: Path, kind: str, lesson: Lesson) -> dict[str, nbformat.NotebookNode]:
-    notebook = nbformat.read(root / kind / lesson.slug / f"{lesson.slug}.ipynb", as_version=4)
+    notebook = nbformat.read(lesson.notebook(kind, root), as_version=4)
     return {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}

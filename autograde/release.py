@@ -32,18 +32,14 @@ def release(root: Path = ROOT, lessons: tuple[Lesson, ...] = LESSONS) -> list[Pa
     """Rebuild every lesson. Returns the files that changed; nothing is written if any lesson fails."""
     made: dict[Path, bytes] = {}
     for lesson in lessons:
-        solution = _path(root, "solutions", lesson.slug)
+        solution = lesson.notebook("solutions", root)
         executed = execute(nbformat.read(solution, as_version=4), solution.parent)
         made[solution] = _bytes(normalise(executed))
-        made[_path(root, "lessons", lesson.slug)] = _without_answers(root, lesson.slug, made[solution])
+        made[lesson.notebook("lessons", root)] = _without_answers(root, lesson, made[solution])
     changed = [path for path, content in made.items() if not path.exists() or path.read_bytes() != content]
     for path in changed:
         write_atomically(path, made[path])
     return changed
-
-
-def _path(root: Path, kind: str, slug: str) -> Path:
-    return root / kind / slug / f"{slug}.ipynb"
 
 
 def _bytes(notebook: nbformat.NotebookNode) -> bytes:
@@ -111,7 +107,7 @@ def _output(output: nbformat.NotebookNode, count: int) -> nbformat.NotebookNode:
     return output
 
 
-def _without_answers(root: Path, slug: str, solution: bytes) -> bytes:
+def _without_answers(root: Path, lesson: Lesson, solution: bytes) -> bytes:
     """The learner's notebook, made by nbgrader in a folder that holds this one notebook.
 
     nbgrader releases whatever lies beside a notebook, so it is shown nothing else.
@@ -119,10 +115,10 @@ def _without_answers(root: Path, slug: str, solution: bytes) -> bytes:
     with tempfile.TemporaryDirectory() as scratch:
         course = Path(scratch)
         shutil.copy(root / "nbgrader_config.py", course)
-        write_atomically(_path(course, "solutions", slug), solution)
-        command = [sys.executable, "-m", "nbgrader", "generate_assignment", slug, "--no-db"]
+        write_atomically(lesson.notebook("solutions", course), solution)
+        command = [sys.executable, "-m", "nbgrader", "generate_assignment", lesson.slug, "--no-db"]
         done = subprocess.run(command, cwd=course, capture_output=True, text=True)
-        released = _path(course, "lessons", slug)
+        released = lesson.notebook("lessons", course)
         if done.returncode or not released.exists():
-            raise ReleaseError(f"nbgrader could not release {slug}:\n{done.stderr}")
+            raise ReleaseError(f"nbgrader could not release {lesson.slug}:\n{done.stderr}")
         return _bytes(normalise(nbformat.read(released, as_version=4)))

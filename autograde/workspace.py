@@ -29,14 +29,6 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def copy_of(lesson: Lesson, root: Path = ROOT) -> Path:
-    return root / "work" / lesson.slug / f"{lesson.slug}.ipynb"
-
-
-def released(lesson: Lesson, root: Path = ROOT) -> Path:
-    return root / "lessons" / lesson.slug / f"{lesson.slug}.ipynb"
-
-
 def sync(root: Path = ROOT, lessons: tuple[Lesson, ...] = LESSONS) -> list[str]:
     """Copy missing lessons from `lessons/` to `work/`, lay changed ones beside a copy; say what was done."""
     if not (root / "lessons").is_dir():
@@ -44,12 +36,12 @@ def sync(root: Path = ROOT, lessons: tuple[Lesson, ...] = LESSONS) -> list[str]:
     origins = _read_origins(root)
     said = []
     for lesson in lessons:
-        source = released(lesson, root)
+        source = lesson.notebook("lessons", root)
         if not source.is_file():
             continue
         content = source.read_bytes()
         digest = hashlib.sha256(content).hexdigest()
-        copy = copy_of(lesson, root)
+        copy = lesson.notebook("work", root)
         _copy_companions(source.parent, copy.parent)
         if not copy.exists():
             write_atomically(copy, content)
@@ -74,7 +66,7 @@ def reset(lesson: Lesson, exercise: str | None = None, root: Path = ROOT) -> Pat
     Returns the backup of the copy as it was; None where there was no copy. A reset that cannot be done raises
     KeyError (not an exercise of this lesson), FileNotFoundError or ValueError, and changes nothing.
     """
-    source, copy = released(lesson, root), copy_of(lesson, root)
+    source, copy = lesson.notebook("lessons", root), lesson.notebook("work", root)
     if exercise is not None and exercise not in lesson.exercises:
         raise KeyError(f"no exercise {exercise!r} in {lesson.slug}; it has {', '.join(lesson.exercises)}")
     if not source.is_file():
@@ -104,9 +96,9 @@ def course_map(state: dict[str, dict], root: Path = ROOT, lessons: tuple[Lesson,
         "|:---|:---|---:|:---|:---|",
     ]
     for lesson in lessons:
-        number = lesson.slug.partition("_")[0]
-        link = f"[{number} · {lesson.title}]({lesson.slug}/{lesson.slug}.ipynb)"
-        name = link if released(lesson, root).is_file() else f"{number} · {lesson.title}"
+        title, notebook = f"{lesson.number} · {lesson.title}", lesson.notebook("work", root)
+        link = f"[{title}]({notebook.relative_to(root / 'work').as_posix()})"
+        name = link if lesson.notebook("lessons", root).is_file() else title
         needs = ", ".join(slug.partition("_")[0] for slug in lesson.needs) or "–"
         done = progress_of(lesson, state)
         lines.append(f"| {name} | {lesson.promise} | {lesson.minutes} | {needs} | {done} |")
@@ -189,15 +181,8 @@ def _back_up(copy: Path) -> Path:
             count += 1
 
 
-def _grade_id(cell: dict) -> str | None:
-    return cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
-
-
 def _is_answer_to(exercise: str, cell: dict) -> bool:
-    """A class exercise has one answer cell per method: `exercise.method`."""
-    name = _grade_id(cell) or ""
-    solution = cell.get("metadata", {}).get("nbgrader", {}).get("solution", False)
-    return solution and (name == exercise or name.startswith(f"{exercise}."))
+    return cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") == exercise
 
 
 def _with_answer_restored(copy: Path, source: Path, exercise: str) -> bytes:
@@ -209,16 +194,15 @@ def _with_answer_restored(copy: Path, source: Path, exercise: str) -> bytes:
     except Exception as error:
         raise ValueError(f"{copy} is not a readable notebook ({error}); reset the whole lesson instead") from error
     fresh = nbformat.read(source, as_version=4)
-    if not any(_is_answer_to(exercise, cell) for cell in fresh.cells):
+    answer = next((place for place, cell in enumerate(fresh.cells) if _is_answer_to(exercise, cell)), None)
+    if answer is None:
         raise ValueError(f"{source} has no answer cell for {exercise}; nothing was changed")
-    for position, cell in enumerate(fresh.cells):
-        if not _is_answer_to(exercise, cell):
-            continue
-        places = [i for i, old in enumerate(notebook.cells) if _grade_id(old) == _grade_id(cell)]
-        if places:
-            notebook.cells[places[0]] = cell
-        else:
-            notebook.cells.insert(_place_before(notebook.cells, fresh.cells[position + 1 :]), cell)
+    for place, cell in enumerate(notebook.cells):
+        if _is_answer_to(exercise, cell):
+            notebook.cells[place] = fresh.cells[answer]
+            break
+    else:
+        notebook.cells.insert(_place_before(notebook.cells, fresh.cells[answer + 1 :]), fresh.cells[answer])
     return (nbformat.writes(notebook) + "\n").encode()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import nbformat
 from filelock import FileLock, Timeout
 
+from autograde.commands import PlainError
 from autograde.course import Lesson
 from autograde.exercise import Verdict
 from autograde.feedback import render
@@ -54,7 +55,7 @@ class Graded:
     notebook: nbformat.NotebookNode | None
 
 
-class GradingError(Exception):
+class GradingError(PlainError):
     """Nothing was graded. The message says what has to be different."""
 
 

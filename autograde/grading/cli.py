@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from autograde import course
+from autograde.commands import lesson_named, plain_errors
 
 app = typer.Typer()
 console = Console(highlight=False)
@@ -39,26 +39,6 @@ Course = Annotated[
     Path, typer.Option("--course", help="The folder with nbgrader's files; autograded/ and feedback/ are made in it.")
 ]
 Students = Annotated[str, typer.Option("--students", metavar="A,B,…", help="Only these; all if none is named.")]
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """What cannot be done is said in one sentence, without a trace."""
-    from autograde.grading.batch import GradingError
-    from autograde.grading.sandbox.process import SandboxError
-
-    try:
-        yield
-    except (GradingError, SandboxError, ValueError, OSError) as error:
-        print(f"autograde: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
-
-
-def _lesson(name: str) -> course.Lesson:
-    try:
-        return course.lesson(name)
-    except KeyError as error:
-        raise typer.BadParameter(error.args[0]) from None
 
 
 def _names(students: str) -> tuple[str, ...]:
@@ -104,7 +84,7 @@ def grade(
     from autograde.grading.result import FAILED, UNREADABLE
     from autograde.grading.sandbox.limits import Limits
 
-    chosen = _lesson(lesson)
+    chosen = lesson_named(lesson)
     with plain_errors():
         options = batch.Options(
             chosen,
@@ -184,7 +164,7 @@ def feedback(lesson: Lesson, students: Students = "", folder: Course = course.RO
     from autograde.grading import batch, report
     from autograde.grading.records import store
 
-    chosen = _lesson(lesson)
+    chosen = lesson_named(lesson)
     with plain_errors():
         if batch.unfinished(folder, chosen.slug):
             raise ValueError(
@@ -214,7 +194,7 @@ def export(
     from autograde.grading.records import export as exporting
     from autograde.grading.records import settings
 
-    slugs = tuple(_lesson(name).slug for name in lessons or ())
+    slugs = tuple(lesson_named(name).slug for name in lessons or ())
     with plain_errors():
         count = exporting.export(settings.read(folder), str(form), to, slugs)
     print(f"wrote {count} students to {to}")

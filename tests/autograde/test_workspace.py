@@ -33,8 +33,7 @@ def lesson_cells(mark="released"):
         answer("first", f"first = '{mark}'"),
         new_code_cell("draw(first)", id="picture"),
         check_of("first"),
-        answer("cache.append", f"append = '{mark}'"),
-        answer("cache.read", f"read = '{mark}'"),
+        answer("cache", f"cache = '{mark}'"),
         check_of("cache"),
         answer("first_again", f"last = '{mark}'"),
         check_of("first_again"),
@@ -52,14 +51,14 @@ def sources(path):
 
 @pytest.fixture
 def root(tmp_path):
-    write(workspace.released(LESSON, tmp_path), lesson_cells())
+    write(LESSON.notebook("lessons", tmp_path), lesson_cells())
     return tmp_path
 
 
 @pytest.fixture
 def copy(root):
     workspace.sync(root, (LESSON,))
-    return workspace.copy_of(LESSON, root)
+    return LESSON.notebook("work", root)
 
 
 def answer_everything(copy):
@@ -68,8 +67,8 @@ def answer_everything(copy):
 
 def test_a_missing_lesson_is_copied_byte_for_byte_and_said_so(root):
     (said,) = workspace.sync(root, (LESSON,))
-    copy = workspace.copy_of(LESSON, root)
-    assert copy.read_bytes() == workspace.released(LESSON, root).read_bytes()
+    copy = LESSON.notebook("work", root)
+    assert copy.read_bytes() == LESSON.notebook("lessons", root).read_bytes()
     assert "copied to" in said and workspace.sync(root, (LESSON,)) == []
 
 
@@ -77,8 +76,8 @@ def test_a_copy_is_never_overwritten_and_an_update_is_offered_beside_it_once(roo
     answer_everything(copy)
     mine = copy.read_bytes()
     assert workspace.sync(root, (LESSON,)) == []
-    write(workspace.released(LESSON, root), lesson_cells("new"))
-    released = workspace.released(LESSON, root).read_bytes()
+    write(LESSON.notebook("lessons", root), lesson_cells("new"))
+    released = LESSON.notebook("lessons", root).read_bytes()
     update = copy.with_name(f"{LESSON.slug}.update-{hashlib.sha256(released).hexdigest()[:8]}.ipynb")
 
     (said,) = workspace.sync(root, (LESSON,))
@@ -87,7 +86,7 @@ def test_a_copy_is_never_overwritten_and_an_update_is_offered_beside_it_once(roo
     update.unlink()
     assert workspace.sync(root, (LESSON,)) == [] and not update.exists()  # the learner has declined it
 
-    write(workspace.released(LESSON, root), lesson_cells("newer"))
+    write(LESSON.notebook("lessons", root), lesson_cells("newer"))
     assert len(workspace.sync(root, (LESSON,))) == 1
     assert copy.read_bytes() == mine
 
@@ -106,11 +105,11 @@ def test_an_untouched_copy_of_unknown_origin_needs_no_offer(root, copy):
 
 
 def test_files_beside_a_lesson_are_copied_when_missing_and_kept_when_changed(root):
-    data = workspace.released(LESSON, root).parent / "data" / "table.csv"
+    data = LESSON.notebook("lessons", root).parent / "data" / "table.csv"
     data.parent.mkdir()
     data.write_text("1")
     workspace.sync(root, (LESSON,))
-    own = workspace.copy_of(LESSON, root).parent / "data" / "table.csv"
+    own = LESSON.notebook("work", root).parent / "data" / "table.csv"
     assert own.read_text() == "1"
     own.write_text("mine")
     workspace.sync(root, (LESSON,))
@@ -128,7 +127,7 @@ def test_resetting_a_lesson_restores_it_after_a_backup_of_every_byte(root, copy)
     mine = copy.read_bytes()
     backup = workspace.reset(LESSON, root=root)
     assert backup.parent == copy.parent / "backup" and backup.read_bytes() == mine
-    assert copy.read_bytes() == workspace.released(LESSON, root).read_bytes()
+    assert copy.read_bytes() == LESSON.notebook("lessons", root).read_bytes()
 
 
 def test_no_backup_overwrites_another(root, copy):
@@ -137,7 +136,7 @@ def test_no_backup_overwrites_another(root, copy):
 
 
 def test_resetting_an_updated_lesson_takes_the_new_version_and_ends_the_offer(root, copy):
-    write(workspace.released(LESSON, root), lesson_cells("new"))
+    write(LESSON.notebook("lessons", root), lesson_cells("new"))
     workspace.reset(LESSON, root=root)
     assert workspace.sync(root, (LESSON,)) == []
 
@@ -155,20 +154,14 @@ def test_resetting_one_exercise_changes_its_answer_alone(root, copy):
     assert sources(copy) == [*sources(copy)[:1], "first = 'released'", *sources(backup)[2:]]
 
 
-def test_resetting_a_class_restores_each_of_its_cells(root, copy):
-    answer_everything(copy)
-    workspace.reset(LESSON, "cache", root)
-    assert {"append = 'released'", "read = 'released'", "first = 'mine'", "last = 'mine'"} <= set(sources(copy))
-
-
 def test_a_deleted_answer_cell_comes_back_in_its_place(root, copy):
-    kept = [each for each in lesson_cells("mine") if each.id not in ("first", "cache-append", "cache-read")]
+    kept = [each for each in lesson_cells("mine") if each.id not in ("first", "cache")]
     write(copy, [new_markdown_cell("my notes", id="notes"), *kept])
     workspace.reset(LESSON, "first", root)
     workspace.reset(LESSON, "cache", root)
     text = sources(copy)
     assert text.index("first = 'released'") == text.index("draw(first)") - 1
-    assert text[text.index('check("cache")') - 2 :][:2] == ["append = 'released'", "read = 'released'"]
+    assert text[text.index('check("cache")') - 1] == "cache = 'released'"
     assert text[0] == "my notes"
 
 
@@ -187,7 +180,7 @@ def test_a_reset_that_cannot_be_done_changes_nothing(root, copy, damage, exercis
     if damage == "copy":
         copy.write_text("{ half a notebook")
     if damage == "release":
-        workspace.released(LESSON, root).unlink()
+        LESSON.notebook("lessons", root).unlink()
     before = copy.read_bytes()
     with pytest.raises(error):
         workspace.reset(LESSON, exercise, root)

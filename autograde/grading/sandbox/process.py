@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from autograde.commands import PlainError
 from autograde.grading.sandbox.limits import Limits
 from autograde.grading.sandbox.namespaces import SCRATCH
 from autograde.grading.sandbox.zygote import HEADER, RUN, STOP
@@ -29,7 +30,7 @@ START_SECONDS = 180.0  # to import the libraries
 SPARE_SECONDS = 30.0  # beyond the limits, until the sandbox counts as stuck
 
 
-class SandboxError(Exception):
+class SandboxError(PlainError):
     """The sandbox could not be started, or stopped working. The message says what it said last."""
 
 
