@@ -12,11 +12,11 @@ from kvlab.paging import BlockPool
 
 def _admitted(case: Case) -> list[str]:
     """Write every token of the worst case, and count the blocks that are opened."""
-    queue, free, block = case.inputs.values()
+    queue, free, block_size = case.inputs.values()
     names = []
     for name, prompt, answer in queue:
         written = range(prompt + answer)[:-1]
-        free -= sum(position % block == 0 for position in written)
+        free -= sum(position % block_size == 0 for position in written)
         if free < 0:
             return names
         names.append(name)
@@ -26,10 +26,10 @@ def _admitted(case: Case) -> list[str]:
 def _admitting(cost, go_on=False, enough=lambda cost, free: cost <= free, late=False):
     """Admission in the order of the queue, where a request is thought to need `cost` blocks."""
 
-    def admit(queue, free, block):
+    def admit(queue, free, block_size):
         names = []
         for name, prompt, answer in queue:
-            needed = cost(prompt, answer, block)
+            needed = cost(prompt, answer, block_size)
             if enough(needed, free):
                 names.append(name)
                 free -= needed
@@ -42,46 +42,46 @@ def _admitting(cost, go_on=False, enough=lambda cost, free: cost <= free, late=F
     return admit
 
 
-def _worst(prompt, answer, block):
-    return ceil_div(prompt + answer - 1, block)
+def _worst(prompt, answer, block_size):
+    return ceil_div(prompt + answer - 1, block_size)
 
 
-def _admit_on_average(queue, free, block):
+def _admit_on_average(queue, free, block_size):
     mean = Fraction(sum(prompt + answer - 1 for _, prompt, answer in queue), len(queue) or 1)
-    return [name for place, (name, _, _) in enumerate(queue, 1) if place * ceil(mean / block) <= free]
+    return [name for place, (name, _, _) in enumerate(queue, 1) if place * ceil(mean / block_size) <= free]
 
 
-def _admit_pooled(queue, free, block):
+def _admit_pooled(queue, free, block_size):
     names, tokens = [], 0
     for name, prompt, answer in queue:
         tokens += prompt + answer - 1
-        if tokens > free * block:
+        if tokens > free * block_size:
             break
         names.append(name)
     return names
 
 
-def _admit_all_that_fit_alone(queue, free, block):
-    return [name for name, _ in takewhile(lambda each: each[1] <= free, _costs(queue, block))]
+def _admit_all_that_fit_alone(queue, free, block_size):
+    return [name for name, _ in takewhile(lambda each: each[1] <= free, _costs(queue, block_size))]
 
 
-def _costs(queue, block):
-    return [(name, _worst(prompt, answer, block)) for name, prompt, answer in queue]
+def _costs(queue, block_size):
+    return [(name, _worst(prompt, answer, block_size)) for name, prompt, answer in queue]
 
 
-def _admit_from_the_queue_itself(queue, free, block):
+def _admit_from_the_queue_itself(queue, free, block_size):
     """Takes the requests out of the list that somebody else keeps."""
     names = []
-    while queue and _worst(*queue[0][1:], block) <= free:
+    while queue and _worst(*queue[0][1:], block_size) <= free:
         name, prompt, answer = queue.pop(0)
-        free -= _worst(prompt, answer, block)
+        free -= _worst(prompt, answer, block_size)
         names.append(name)
     return names
 
 
-def _admit_by_pool(queue, free, block):
+def _admit_by_pool(queue, free, block_size):
     """Right: a pool is asked for the blocks."""
-    pool, names = BlockPool(free, block), []
+    pool, names = BlockPool(free, block_size), []
     for name, prompt, answer in queue:
         try:
             pool.allocate(prompt + answer - 1)
@@ -91,9 +91,9 @@ def _admit_by_pool(queue, free, block):
     return names
 
 
-def _admit_by_prefix(queue, free, block):
+def _admit_by_prefix(queue, free, block_size):
     """Right: the longest head of the queue whose blocks add up to no more than are free."""
-    costs = [_worst(prompt, answer, block) for _, prompt, answer in queue]
+    costs = [_worst(prompt, answer, block_size) for _, prompt, answer in queue]
     return [name for place, (name, _, _) in enumerate(queue, 1) if sum(costs[:place]) <= free]
 
 
@@ -115,7 +115,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "prompt_only",
-            _admitting(lambda prompt, answer, block: ceil_div(prompt, block)),
+            _admitting(lambda prompt, answer, block_size: ceil_div(prompt, block_size)),
             Advice(
                 "Did you count the prompt alone?",
                 (
@@ -127,7 +127,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "answer_only",
-            _admitting(lambda prompt, answer, block: ceil_div(answer, block)),
+            _admitting(lambda prompt, answer, block_size: ceil_div(answer, block_size)),
             Advice(
                 "Did you count the generated tokens alone?",
                 (
@@ -139,7 +139,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "floor_instead_of_ceiling",
-            _admitting(lambda prompt, answer, block: (prompt + answer - 1) // block),
+            _admitting(lambda prompt, answer, block_size: (prompt + answer - 1) // block_size),
             Advice(
                 "Did you round the blocks down?",
                 (
@@ -151,7 +151,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "last_token_reserved",
-            _admitting(lambda prompt, answer, block: ceil_div(prompt + answer, block)),
+            _admitting(lambda prompt, answer, block_size: ceil_div(prompt + answer, block_size)),
             Advice(
                 "Did you reserve a slot for the last token, which nothing will ever read?",
                 (
@@ -175,7 +175,9 @@ ANSWER = Answer(
         ),
         Misconception(
             "prompt_and_answer_apart",
-            _admitting(lambda prompt, answer, block: ceil_div(prompt, block) + ceil_div(answer - 1, block)),
+            _admitting(
+                lambda prompt, answer, block_size: ceil_div(prompt, block_size) + ceil_div(answer - 1, block_size)
+            ),
             Advice(
                 "Did you round prompt and answer up separately?",
                 (

@@ -10,15 +10,17 @@ from autograde.exercises.admission import run_scheduler
 from autograde.values import show
 from kvlab.paging import BlockPool
 
+# Which free block a scheduler takes is its own business, so nothing looks at block ids: a storage is kept, and each
+# token is written through the table that its event shows.
 IN_TWO = ("expire", "preempt", "admit", "token", "finish")  # events of a kind and an id
 
 
 class Storage:
     """Owns the slots. A token is written where the table of its event says; then all of the request is read back."""
 
-    def __init__(self, num_blocks: int, block: int):
-        self.num_blocks, self.block = num_blocks, block
-        self.slots: list[tuple | None] = [None] * (num_blocks * block)  # whose token, at which position
+    def __init__(self, num_blocks: int, block_size: int):
+        self.num_blocks, self.block_size = num_blocks, block_size
+        self.slots: list[tuple | None] = [None] * (num_blocks * block_size)  # whose token, at which position
         self.written: dict[str, list[tuple]] = {}  # the tokens of each request since it was admitted
 
     def follow(self, event: object) -> object:
@@ -51,7 +53,9 @@ class Storage:
         tokens = self.written.setdefault(id, [])
         start = len(tokens)
         tokens += [(id, position) for position in range(start, start + n)]
-        places = [block * self.block + offset for block in table for offset in range(self.block)][: len(tokens)]
+        places = [block_id * self.block_size + offset for block_id in table for offset in range(self.block_size)][
+            : len(tokens)
+        ]
         for place, token in zip(places[start:], tokens[start:], strict=False):
             self.slots[place] = token
         read = [self.slots[place] for place in places]
@@ -88,19 +92,19 @@ def _followed(case: Case, values: object) -> object:
 class TokenByToken:
     """All requests in the order in which they came, each a dict; its state is read off its fields."""
 
-    def __init__(self, token_budget, num_blocks, block):
-        self.budget, self.blocks, self.block, self.now = token_budget, range(num_blocks), block, 0
+    def __init__(self, token_budget, num_blocks, block_size):
+        self.budget, self.blocks, self.block_size, self.now = token_budget, range(num_blocks), block_size, 0
         self.requests = []
 
     def alive(self, *states):
         return [each for each in self.requests if each["state"] in states]
 
     def unheld(self):
-        held = {block for each in self.requests for block in each["table"]}
-        return [block for block in self.blocks if block not in held]
+        held = {block_id for each in self.requests for block_id in each["table"]}
+        return [block_id for block_id in self.blocks if block_id not in held]
 
     def submit(self, id, prompt_tokens, max_new_tokens, deadline=None):
-        opened = [position for position in range(prompt_tokens + max_new_tokens - 1) if position % self.block == 0]
+        opened = [position for position in range(prompt_tokens + max_new_tokens - 1) if position % self.block_size == 0]
         if len(opened) > len(self.blocks):
             raise ValueError
         request = {"id": id, "todo": prompt_tokens, "answer": max_new_tokens, "last": deadline, "written": 0}
@@ -125,7 +129,7 @@ class TokenByToken:
                 self.serve(each)
         while self.left and self.alive("waiting"):
             first = self.alive("waiting")[0]
-            if (first["todo"] + first["tokens"] - 1) // self.block >= len(self.unheld()):
+            if (first["todo"] + first["tokens"] - 1) // self.block_size >= len(self.unheld()):
                 break
             first["state"] = "running"
             self.events.append(["admit", first["id"]])
@@ -135,7 +139,7 @@ class TokenByToken:
     def serve(self, request):
         n = 0
         while self.left > n and request["written"] < request["todo"] + request["tokens"]:
-            if request["written"] == len(request["table"]) * self.block:
+            if request["written"] == len(request["table"]) * self.block_size:
                 while not self.unheld():
                     youngest = self.alive("running")[-1]
                     self.leave(youngest, "waiting")
@@ -171,13 +175,13 @@ class _Job:
 class _Books:
     """Right: a stack of free blocks, a queue, and the running in the order in which they came."""
 
-    def __init__(self, token_budget, num_blocks, block):
-        self.budget, self.size, self.block, self.now = token_budget, num_blocks, block, 0
+    def __init__(self, token_budget, num_blocks, block_size):
+        self.budget, self.size, self.block_size, self.now = token_budget, num_blocks, block_size, 0
         self.unused = list(range(num_blocks))
         self.queue, self.running = [], []
 
     def most(self, prompt, answer):
-        return ceil_div(prompt + answer - 1, self.block)
+        return ceil_div(prompt + answer - 1, self.block_size)
 
     def submit(self, id, prompt, answer, deadline=None):
         if self.most(prompt, answer) > self.size:
@@ -250,7 +254,7 @@ class _Books:
         return min(job.known - job.cached, self.left)
 
     def missing(self, job, n):
-        return ceil_div(job.cached + n, self.block) - len(job.table)
+        return ceil_div(job.cached + n, self.block_size) - len(job.table)
 
     def preempt(self, job):
         victim = self.victim(job)
@@ -270,7 +274,7 @@ class _Books:
         self.queue.insert(0, job)
 
     def fits(self, job):
-        return ceil_div(job.known, self.block) <= len(self.unused)
+        return ceil_div(job.known, self.block_size) <= len(self.unused)
 
     def may_admit(self):
         return self.queue and self.left > 0
@@ -323,12 +327,17 @@ class _Books:
 class _WithPool:
     """Right: sequences of a block pool, an exception where blocks are missing, and one table of all requests."""
 
-    def __init__(self, token_budget, num_blocks, block):
-        self.budget, self.pool, self.total, self.block = token_budget, BlockPool(num_blocks, block), num_blocks, block
+    def __init__(self, token_budget, num_blocks, block_size):
+        self.budget, self.pool, self.total, self.block_size = (
+            token_budget,
+            BlockPool(num_blocks, block_size),
+            num_blocks,
+            block_size,
+        )
         self.step_number, self.requests = 0, {}  # in the order of arrival
 
     def submit(self, id, prompt_tokens, max_new_tokens, deadline=None):
-        if prompt_tokens + max_new_tokens - 1 > self.total * self.block:
+        if prompt_tokens + max_new_tokens - 1 > self.total * self.block_size:
             raise ValueError(id)
         self.requests[id] = {"known": prompt_tokens, "left": max_new_tokens, "deadline": deadline, "sequence": None}
 
@@ -367,7 +376,7 @@ class _WithPool:
             out += self.wrote(id, n)
         for id in self.of(False):
             request = self.requests[id]
-            if not budget or -(-request["known"] // self.block) > self.pool.free_blocks:
+            if not budget or -(-request["known"] // self.block_size) > self.pool.free_blocks:
                 break
             n = min(budget, request["known"])
             request["sequence"], request["cached"] = self.pool.allocate(n), 0
@@ -516,7 +525,7 @@ class _CachedKept(_Books):
         job.lost = job.cached
 
     def take(self, job, n):
-        while len(job.table) * self.block < job.cached - job.lost + n:
+        while len(job.table) * self.block_size < job.cached - job.lost + n:
             job.table.append(self.unused.pop())
 
 
@@ -524,7 +533,7 @@ class _CachedKeptByAPool(_CachedKept):
     """The same, where it is the new sequence that says how many blocks are missing."""
 
     def missing(self, job, n):
-        return ceil_div(job.cached - job.lost + n, self.block) - len(job.table)
+        return ceil_div(job.cached - job.lost + n, self.block_size) - len(job.table)
 
 
 class _PreemptKeepsBlocks(_Books):
@@ -554,7 +563,7 @@ class _Overtaking(_Books):
 
 class _AsksForThePrompt(_Books):
     def fits(self, job):
-        return ceil_div(job.prompt, self.block) <= len(self.unused)
+        return ceil_div(job.prompt, self.block_size) <= len(self.unused)
 
 
 class _PromptOnReturn(_Books):
@@ -576,7 +585,7 @@ class _OneTooMany(_Books):
 
 class _FirstChunkOnly(_Books):
     def fits(self, job):
-        return ceil_div(self.chunk(job), self.block) <= len(self.unused)
+        return ceil_div(self.chunk(job), self.block_size) <= len(self.unused)
 
 
 class _WorstCase(_Books):
@@ -588,7 +597,7 @@ class _WorstCase(_Books):
 
 class _Floor(_Books):
     def fits(self, job):
-        return job.known // self.block <= len(self.unused)
+        return job.known // self.block_size <= len(self.unused)
 
 
 class _NobodyAsks(_Books):
@@ -709,12 +718,12 @@ class _NoTokenFromPrefill(_Books):
 
 class _RefusesTheLastToken(_Books):
     def most(self, prompt, answer):
-        return ceil_div(prompt + answer, self.block)
+        return ceil_div(prompt + answer, self.block_size)
 
 
 class _RefusesByPrompt(_Books):
     def most(self, prompt, answer):
-        return ceil_div(prompt, self.block)
+        return ceil_div(prompt, self.block_size)
 
 
 class _RefusedStays(_Books):

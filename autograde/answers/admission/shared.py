@@ -6,8 +6,8 @@ from autograde.values import Raised
 REFUSED = Raised("ValueError")
 
 
-def ceil_div(tokens, block):
-    return -(-tokens // block)
+def ceil_div(tokens, block_size):
+    return -(-tokens // block_size)
 
 
 WIDTH_DIVIDED = Advice(

@@ -11,19 +11,19 @@ from autograde.exercises.paging import run_pool
 class _ByTables:
     """A pool without books: everything is read off the tables."""
 
-    def __init__(self, num_blocks, block):
-        self.num_blocks, self.block = num_blocks, block
+    def __init__(self, num_blocks, block_size):
+        self.num_blocks, self.block_size = num_blocks, block_size
         self.tables, self.lengths, self.given = {}, {}, 0
 
-    def ref(self, block):
-        return sum(table.count(block) for table in self.tables.values())
+    def ref(self, block_id):
+        return sum(table.count(block_id) for table in self.tables.values())
 
     def table(self, id):
         return self.tables[id][:]
 
     def unused(self, count):
         held = set().union(*self.tables.values())
-        free = [block for block in range(self.num_blocks) if block not in held]
+        free = [block_id for block_id in range(self.num_blocks) if block_id not in held]
         if count > len(free):
             raise MemoryError
         return free[:count]
@@ -34,7 +34,7 @@ class _ByTables:
         return id
 
     def allocate(self, tokens):
-        return self.add(self.unused(math.ceil(tokens / self.block)), tokens)
+        return self.add(self.unused(math.ceil(tokens / self.block_size)), tokens)
 
     def fork(self, id):
         return self.add(self.tables[id][:], self.lengths[id])
@@ -45,14 +45,14 @@ class _ByTables:
     def truncate(self, id, n):
         if not 0 <= n <= self.lengths[id]:
             raise ValueError
-        self.tables[id], self.lengths[id] = self.tables[id][: math.ceil(n / self.block)], n
+        self.tables[id], self.lengths[id] = self.tables[id][: math.ceil(n / self.block_size)], n
 
     def append(self, id, n=1):
         table, length = self.tables[id], self.lengths[id]
-        keep = table[: length // self.block]  # the full blocks
+        keep = table[: length // self.block_size]  # the full blocks
         tail = table[len(keep) :]
         copy = bool(n and tail and self.ref(tail[0]) > 1)
-        new = self.unused(math.ceil((length + n) / self.block) - len(table) + copy)
+        new = self.unused(math.ceil((length + n) / self.block_size) - len(table) + copy)
         self.tables[id], self.lengths[id] = (keep if copy else table) + new, length + n
         return [(tail[0], new[0])] if copy else []
 
@@ -64,14 +64,14 @@ def _pool_values(case: Case) -> object:
 class _Stack:
     """Right: a stack of free blocks and a list of counts."""
 
-    def __init__(self, num_blocks, block):
-        self.block = block
+    def __init__(self, num_blocks, block_size):
+        self.block_size = block_size
         self.unused = list(range(num_blocks))
-        self.counts = [0] * num_blocks
+        self.ref_counts = [0] * num_blocks
         self.tables, self.lengths, self.given = {}, {}, 0
 
     def needed(self, tokens):
-        return ceil_div(tokens, self.block)
+        return ceil_div(tokens, self.block_size)
 
     def take(self, count):
         if count > len(self.unused):
@@ -81,14 +81,14 @@ class _Stack:
     def take_one(self):
         if not self.unused:
             raise MemoryError("no free block")
-        block = self.unused.pop()
-        self.counts[block] = 1
-        return block
+        block_id = self.unused.pop()
+        self.ref_counts[block_id] = 1
+        return block_id
 
-    def release(self, block):
-        self.counts[block] -= 1
-        if self.counts[block] == 0:
-            self.unused.append(block)
+    def release(self, block_id):
+        self.ref_counts[block_id] -= 1
+        if self.ref_counts[block_id] == 0:
+            self.unused.append(block_id)
 
     def new_id(self):
         self.given += 1
@@ -104,7 +104,7 @@ class _Stack:
 
     def must_copy(self, id, n):
         table = self.tables[id]
-        return n > 0 and self.lengths[id] % self.block > 0 and self.counts[table[-1]] > 1
+        return n > 0 and self.lengths[id] % self.block_size > 0 and self.ref_counts[table[-1]] > 1
 
     def append(self, id, n=1):
         table, length = self.tables[id], self.lengths[id]
@@ -118,13 +118,13 @@ class _Stack:
         table += new
         return copies
 
-    def leave(self, block):
+    def leave(self, block_id):
         """What becomes of a block that was copied."""
-        self.release(block)
+        self.release(block_id)
 
     def fork(self, id):
-        for block in self.tables[id]:
-            self.counts[block] += 1
+        for block_id in self.tables[id]:
+            self.ref_counts[block_id] += 1
         return self.add(list(self.tables[id]), self.lengths[id])
 
     def truncate(self, id, n):
@@ -135,32 +135,32 @@ class _Stack:
             self.drop(table.pop())
         self.lengths[id] = n
 
-    def drop(self, block):
+    def drop(self, block_id):
         """What becomes of a block that truncation leaves empty."""
-        self.release(block)
+        self.release(block_id)
 
     def free(self, id):
-        for block in self.tables.pop(id):
-            self.release(block)
+        for block_id in self.tables.pop(id):
+            self.release(block_id)
         del self.lengths[id]
 
     def table(self, id):
         return list(self.tables[id])
 
-    def ref(self, block):
-        return self.counts[block]
+    def ref(self, block_id):
+        return self.ref_counts[block_id]
 
 
 class _Queue:
     """Right: blocks are handed out in a round, and each knows the sequences that hold it."""
 
-    def __init__(self, num_blocks, block):
-        self.size, self.sequences, self.ids, self.next = block, {}, iter(range(7, 10**9)), 0
+    def __init__(self, num_blocks, block_size):
+        self.size, self.sequences, self.ids, self.next = block_size, {}, iter(range(7, 10**9)), 0
         self.holders = [set() for _ in range(num_blocks)]
 
     def _find(self, count):
         around = [(self.next + i) % len(self.holders) for i in range(len(self.holders))]
-        free = [block for block in around if not self.holders[block]]
+        free = [block_id for block_id in around if not self.holders[block_id]]
         if len(free) < count:
             raise MemoryError
         if count:
@@ -168,8 +168,8 @@ class _Queue:
         return free[:count]
 
     def _hold(self, id, blocks):
-        for block in blocks:
-            self.holders[block].add(id)
+        for block_id in blocks:
+            self.holders[block_id].add(id)
 
     def _start(self, blocks, length):
         id = next(self.ids)
@@ -204,24 +204,24 @@ class _Queue:
         if n > length:
             raise ValueError
         keep = -(-n // self.size)
-        for block in blocks[keep:]:
-            self.holders[block].remove(id)
+        for block_id in blocks[keep:]:
+            self.holders[block_id].remove(id)
         self.sequences[id] = [blocks[:keep], n]
 
     def free(self, id):
-        for block in self.sequences.pop(id)[0]:
-            self.holders[block].remove(id)
+        for block_id in self.sequences.pop(id)[0]:
+            self.holders[block_id].remove(id)
 
     def table(self, id):
         return tuple(self.sequences[id][0])
 
-    def ref(self, block):
-        return len(self.holders[block])
+    def ref(self, block_id):
+        return len(self.holders[block_id])
 
 
 class _BlockEarly(_Stack):
     def needed(self, tokens):
-        return tokens // self.block + 1
+        return tokens // self.block_size + 1
 
 
 class _BlockLate(_Stack):
@@ -259,7 +259,7 @@ class _CopyBackwards(_Stack):
 class _CopiesFullBlocks(_Stack):
     def must_copy(self, id, n):
         table = self.tables[id]
-        return n > 0 < len(table) and self.counts[table[-1]] > 1
+        return n > 0 < len(table) and self.ref_counts[table[-1]] > 1
 
 
 class _CopiesForNothing(_Stack):
@@ -267,12 +267,12 @@ class _CopiesForNothing(_Stack):
 
     def must_copy(self, id, n):
         table = self.tables[id]
-        return self.lengths[id] % self.block > 0 and self.counts[table[-1]] > 1
+        return self.lengths[id] % self.block_size > 0 and self.ref_counts[table[-1]] > 1
 
 
 class _OnceSharedAlwaysCopied(_Stack):
-    def __init__(self, num_blocks, block):
-        super().__init__(num_blocks, block)
+    def __init__(self, num_blocks, block_size):
+        super().__init__(num_blocks, block_size)
         self.forked = set()
 
     def fork(self, id):
@@ -281,14 +281,14 @@ class _OnceSharedAlwaysCopied(_Stack):
         return new
 
     def must_copy(self, id, n):
-        copy = n > 0 and self.lengths[id] % self.block > 0 and id in self.forked
+        copy = n > 0 and self.lengths[id] % self.block_size > 0 and id in self.forked
         if copy:
             self.forked.remove(id)
         return copy
 
 
 class _CopyKeepsCount(_Stack):
-    def leave(self, block):
+    def leave(self, block_id):
         pass
 
 
@@ -304,20 +304,20 @@ class _CopyNotCounted(_Stack):
         new = self.take(self.needed(length + n) - len(table))
         if copy:
             target = self.unused.pop()
-            self.counts[target] = 1
+            self.ref_counts[target] = 1
             copies = [(table[-1], target)]
             self.release(table[-1])
             table[-1] = target
-        for block in new:
-            self.counts[block] = 1
+        for block_id in new:
+            self.ref_counts[block_id] = 1
         table += new
         self.lengths[id] = length + n
         return copies
 
     def allocate(self, tokens):
         table = self.take(self.needed(tokens))
-        for block in table:
-            self.counts[block] = 1
+        for block_id in table:
+            self.ref_counts[block_id] = 1
         return self.add(table, tokens)
 
 
@@ -338,9 +338,9 @@ class _CopyTakenAfter(_Stack):
         return copies
 
     def take_copy(self):
-        block = self.unused.pop()
-        self.counts[block] = 1
-        return block
+        block_id = self.unused.pop()
+        self.ref_counts[block_id] = 1
+        return block_id
 
 
 class _CopyRefusedLate(_CopyTakenAfter):
@@ -364,31 +364,31 @@ class _CopiedThenRefused(_Stack):
 
 
 class _FreedAtCountOne(_Stack):
-    def release(self, block):
-        self.counts[block] -= 1
-        if self.counts[block] <= 1:
-            self.unused.append(block)
+    def release(self, block_id):
+        self.ref_counts[block_id] -= 1
+        if self.ref_counts[block_id] <= 1:
+            self.unused.append(block_id)
 
 
 class _FreedOnlyAtCountOne(_Stack):
-    def release(self, block):
-        self.counts[block] -= 1
-        if self.counts[block] == 1:
-            self.unused.append(block)
+    def release(self, block_id):
+        self.ref_counts[block_id] -= 1
+        if self.ref_counts[block_id] == 1:
+            self.unused.append(block_id)
 
 
 class _FreeZeroesCounts(_Stack):
     def free(self, id):
-        for block in self.tables.pop(id):
-            self.counts[block] = 0
-            self.unused.append(block)
+        for block_id in self.tables.pop(id):
+            self.ref_counts[block_id] = 0
+            self.unused.append(block_id)
         del self.lengths[id]
 
 
 class _FreedWhateverTheCount(_Stack):
-    def release(self, block):
-        self.counts[block] -= 1
-        self.unused.append(block)
+    def release(self, block_id):
+        self.ref_counts[block_id] -= 1
+        self.unused.append(block_id)
 
 
 class _ForkCountsNothing(_Stack):
@@ -405,8 +405,8 @@ class _ForkCopies(_Stack):
 
 class _ForkIsTheSameList(_Stack):
     def fork(self, id):
-        for block in self.tables[id]:
-            self.counts[block] += 1
+        for block_id in self.tables[id]:
+            self.ref_counts[block_id] += 1
         return self.add(self.tables[id], self.lengths[id])
 
 
@@ -414,10 +414,10 @@ class _DoubleFree(_Stack):
     """The table stays, so that a second call frees the blocks again."""
 
     def free(self, id):
-        for block in self.tables[id]:
-            self.counts[block] = max(0, self.counts[block] - 1)
-            if self.counts[block] == 0:
-                self.unused.append(block)
+        for block_id in self.tables[id]:
+            self.ref_counts[block_id] = max(0, self.ref_counts[block_id] - 1)
+            if self.ref_counts[block_id] == 0:
+                self.unused.append(block_id)
 
 
 class _FreeTwiceUnnoticed(_Stack):
@@ -442,16 +442,16 @@ class _TakenUncounted(_Stack):
             if not self.unused:
                 raise MemoryError
             blocks.append(self.unused.pop())
-        for block in blocks:
-            self.counts[block] = 1
+        for block_id in blocks:
+            self.ref_counts[block_id] = 1
         return blocks
 
 
 class _NobodyAsksForRoom(_Stack):
     def take_one(self):
-        block = self.unused.pop()
-        self.counts[block] = 1
-        return block
+        block_id = self.unused.pop()
+        self.ref_counts[block_id] = 1
+        return block_id
 
     def take(self, count):
         return [self.take_one() for _ in range(count)]
@@ -498,9 +498,9 @@ class _TruncateBeyondTheEnd(_Stack):
 
 
 class _TruncateIgnoresCount(_Stack):
-    def drop(self, block):
-        self.counts[block] = 0
-        self.unused.append(block)
+    def drop(self, block_id):
+        self.ref_counts[block_id] = 0
+        self.unused.append(block_id)
 
 
 class _TruncateDropsN(_Stack):

@@ -8,14 +8,14 @@ from autograde.exercises import exercise
 
 
 def _blocks(case: Case) -> int:
-    tokens, block = case.inputs.values()
-    full, rest = divmod(tokens, block)
+    tokens, block_size = case.inputs.values()
+    full, rest = divmod(tokens, block_size)
     return full + (rest > 0)
 
 
-def _count_up(tokens, block):
-    count = tokens // block
-    return count if count * block == tokens else count + 1
+def _count_up(tokens, block_size):
+    count = tokens // block_size
+    return count if count * block_size == tokens else count + 1
 
 
 ANSWER = Answer(
@@ -24,7 +24,7 @@ ANSWER = Answer(
     misconceptions=(
         Misconception(
             "floor_division",
-            lambda tokens, block: tokens // block,
+            lambda tokens, block_size: tokens // block_size,
             Advice(
                 "Did you round down, so that the last tokens have no block?",
                 (
@@ -36,7 +36,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "one_more",
-            lambda tokens, block: tokens // block + 1,
+            lambda tokens, block_size: tokens // block_size + 1,
             Advice(
                 "Did you add a block even where the last one is exactly full?",
                 (
@@ -49,7 +49,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "one_token_late",
-            lambda tokens, block: max(0, -(-(tokens - 1) // block)),
+            lambda tokens, block_size: max(0, -(-(tokens - 1) // block_size)),
             Advice(
                 "Does the token that opens a new block still count as part of the full one?",
                 (
@@ -62,7 +62,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "at_least_one",
-            lambda tokens, block: max(1, ceil_div(tokens, block)),
+            lambda tokens, block_size: max(1, ceil_div(tokens, block_size)),
             Advice(
                 "Does a sequence without a token hold a block?",
                 (
@@ -74,7 +74,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "rounded",
-            lambda tokens, block: (2 * tokens + block) // (2 * block),
+            lambda tokens, block_size: (2 * tokens + block_size) // (2 * block_size),
             Advice(
                 "Did you round to the nearest whole number, instead of up?",
                 (
@@ -86,7 +86,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "through_float",
-            lambda tokens, block: math.ceil(tokens / block),
+            lambda tokens, block_size: math.ceil(tokens / block_size),
             Advice(
                 "Did you divide with `/`, which is not exact for large integers?",
                 (
@@ -98,7 +98,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "slots",
-            lambda tokens, block: ceil_div(tokens, block) * block,
+            lambda tokens, block_size: ceil_div(tokens, block_size) * block_size,
             Advice(
                 "Did you return slots, where blocks were asked for?",
                 (

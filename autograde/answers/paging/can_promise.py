@@ -7,29 +7,29 @@ from autograde.exercises import exercise
 
 def _promises(case: Case) -> list[bool]:
     """Grow every sequence token by token, and count the new blocks."""
-    lengths, max_new, free, block = case.inputs.values()
-    new = sum(position % block == 0 for length in lengths for position in range(length, length + max_new))
+    lengths, max_new, free, block_size = case.inputs.values()
+    new = sum(position % block_size == 0 for length in lengths for position in range(length, length + max_new))
     return [new <= each for each in free]
 
 
-def _growth(lengths, max_new, block):
-    return sum(ceil_div(length + max_new, block) - ceil_div(length, block) for length in lengths)
+def _growth(lengths, max_new, block_size):
+    return sum(ceil_div(length + max_new, block_size) - ceil_div(length, block_size) for length in lengths)
 
 
-def _promise_by_room(lengths, max_new, free_blocks, block):
+def _promise_by_room(lengths, max_new, free_blocks, block_size):
     """Right: what the last block's room does not take needs new blocks."""
-    return sum(ceil_div(max(0, max_new - -length % block), block) for length in lengths) <= free_blocks
+    return sum(ceil_div(max(0, max_new - -length % block_size), block_size) for length in lengths) <= free_blocks
 
 
-def _promise_in_turn(lengths, max_new, free_blocks, block):
+def _promise_in_turn(lengths, max_new, free_blocks, block_size):
     for length in lengths:
-        free_blocks -= ceil_div(length + max_new, block) - ceil_div(length, block)
+        free_blocks -= ceil_div(length + max_new, block_size) - ceil_div(length, block_size)
     return free_blocks >= 0
 
 
 def _promise(needed):
     """A promise from the number of blocks that it is thought to need."""
-    return lambda lengths, max_new, free, block: needed(lengths, max_new, block) <= free
+    return lambda lengths, max_new, free, block_size: needed(lengths, max_new, block_size) <= free
 
 
 ANSWER = Answer(
@@ -38,7 +38,7 @@ ANSWER = Answer(
     misconceptions=(
         Misconception(
             "floor_division",
-            _promise(lambda lengths, new, block: sum((n + new) // block - n // block for n in lengths)),
+            _promise(lambda lengths, new, block_size: sum((n + new) // block_size - n // block_size for n in lengths)),
             Advice(
                 "Did you round down, so that the token that opens a block costs none?",
                 (
@@ -50,7 +50,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "room_pooled",
-            _promise(lambda lengths, new, block: ceil_div(new * len(lengths), block)),
+            _promise(lambda lengths, new, block_size: ceil_div(new * len(lengths), block_size)),
             Advice(
                 "Did you add all new tokens up, as if they could share their last blocks?",
                 (
@@ -62,7 +62,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "tail_forgotten",
-            _promise(lambda lengths, new, block: ceil_div(new, block) * len(lengths)),
+            _promise(lambda lengths, new, block_size: ceil_div(new, block_size) * len(lengths)),
             Advice(
                 "Did you forget the room that is left in each last block?",
                 (
@@ -74,7 +74,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "all_blocks",
-            _promise(lambda lengths, new, block: sum(ceil_div(n + new, block) for n in lengths)),
+            _promise(lambda lengths, new, block_size: sum(ceil_div(n + new, block_size) for n in lengths)),
             Advice(
                 "Did you count the blocks that the sequences already hold?",
                 (
@@ -86,7 +86,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "strictly_fewer",
-            lambda lengths, new, free, block: _growth(lengths, new, block) < free,
+            lambda lengths, new, free, block_size: _growth(lengths, new, block_size) < free,
             Advice(
                 "Did you refuse a promise that takes exactly the blocks that are free?",
                 (
@@ -98,7 +98,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "hungriest_only",
-            _promise(lambda lengths, new, block: max(_growth([n], new, block) for n in lengths)),
+            _promise(lambda lengths, new, block_size: max(_growth([n], new, block_size) for n in lengths)),
             Advice(
                 "Did you ask for the sequence that grows most, instead of for all together?",
                 (
@@ -110,7 +110,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "present_only",
-            lambda lengths, new, free, block: free >= 0,
+            lambda lengths, new, free, block_size: free >= 0,
             Advice(
                 "Did you ask whether the pool holds what is there now?",
                 (

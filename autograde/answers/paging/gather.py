@@ -12,8 +12,8 @@ def _gathered(case: Case) -> np.ndarray:
 
 
 def _gather_rows(storage, table, length):
-    block = storage.shape[1]
-    return np.array([storage[table[p // block], p % block] for p in range(length)])
+    block_size = storage.shape[1]
+    return np.array([storage[table[p // block_size], p % block_size] for p in range(length)])
 
 
 def _gather_adjacent(storage, table, length):

@@ -43,11 +43,11 @@ def _attention(gather=gather_flat, mask="causal", scale=True, values_of="v", tai
 
 def _attention_block_by_block(q, storage_k, storage_v, table, length):
     """Right: running maximum and sum over blocks, and nothing is gathered."""
-    block, width = storage_k.shape[1:]
+    block_size, width = storage_k.shape[1:]
     positions = np.arange(length - len(q), length)[:, None]
     top, total, mixed = np.full((len(q), 1), -np.inf), np.zeros((len(q), 1)), np.zeros((len(q), width))
     for row, each in enumerate(table):
-        keys = row * block + np.arange(block)
+        keys = row * block_size + np.arange(block_size)
         scores = np.where(keys <= positions, q @ storage_k[each].T / np.sqrt(width), -np.inf)
         new = np.maximum(top, scores.max(axis=1, keepdims=True))
         weights, fade = np.exp(scores - new), np.exp(top - new)

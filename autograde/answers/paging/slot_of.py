@@ -8,27 +8,27 @@ from autograde.exercises import exercise
 
 
 def _slot(case: Case) -> list[int]:
-    table, position, block = case.inputs.values()
-    return list(walk_blocks(table, block)[position])
+    table, position, block_size = case.inputs.values()
+    return list(walk_blocks(table, block_size)[position])
 
 
-def _find_slot(table, position, block):
+def _find_slot(table, position, block_size):
     """Right: step over whole blocks."""
     for each in table:
-        if position < block:
+        if position < block_size:
             return each, position
-        position -= block
+        position -= block_size
     raise IndexError
 
 
-def _slot_by_divmod(table, position, block):
-    row, offset = divmod(position, block)
+def _slot_by_divmod(table, position, block_size):
+    row, offset = divmod(position, block_size)
     return table[row], offset
 
 
-def _slot_by_array(table, position, block):
-    slots = np.add.outer(np.array(table) * block, np.arange(block)).reshape(-1)
-    return divmod(int(slots[position]), block)
+def _slot_by_array(table, position, block_size):
+    slots = np.add.outer(np.array(table) * block_size, np.arange(block_size)).reshape(-1)
+    return divmod(int(slots[position]), block_size)
 
 
 ANSWER = Answer(
@@ -37,7 +37,7 @@ ANSWER = Answer(
     misconceptions=(
         Misconception(
             "physical_order",
-            lambda table, position, block: _find_slot(sorted(table), position, block),
+            lambda table, position, block_size: _find_slot(sorted(table), position, block_size),
             Advice(
                 "Did you put the blocks into the order of their numbers?",
                 (
@@ -49,7 +49,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "adjacent",
-            lambda table, position, block: (table[0] + position // block, position % block),
+            lambda table, position, block_size: (table[0] + position // block_size, position % block_size),
             Advice(
                 "Did you count on from the first block, as if the blocks lay side by side?",
                 (
@@ -61,7 +61,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "row_for_block",
-            lambda table, position, block: divmod(position, block),
+            lambda table, position, block_size: divmod(position, block_size),
             Advice(
                 "Did you return the row of the table, instead of the block that stands there?",
                 (
@@ -73,7 +73,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "from_one",
-            lambda table, position, block: _find_slot(table, max(0, position - 1), block),
+            lambda table, position, block_size: _find_slot(table, max(0, position - 1), block_size),
             Advice(
                 "Did you count positions from 1?",
                 (
@@ -85,7 +85,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "swapped",
-            lambda table, position, block: _find_slot(table, position, block)[::-1],
+            lambda table, position, block_size: _find_slot(table, position, block_size)[::-1],
             Advice(
                 "Did you return the offset before the block?",
                 (
@@ -97,7 +97,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "quotient_and_remainder_exchanged",
-            lambda table, position, block: (table[position % block % len(table)], position // block),
+            lambda table, position, block_size: (table[position % block_size % len(table)], position // block_size),
             Advice(
                 "Did you exchange quotient and remainder?",
                 (
@@ -109,10 +109,10 @@ ANSWER = Answer(
         ),
         Misconception(
             "slot_number",
-            lambda table, position, block: (
-                (table[position // block], table[position // block] * block)
-                if position % block == 0
-                else (table[position // block], table[position // block] * block + position % block)
+            lambda table, position, block_size: (
+                (table[position // block_size], table[position // block_size] * block_size)
+                if position % block_size == 0
+                else (table[position // block_size], table[position // block_size] * block_size + position % block_size)
             ),
             Advice(
                 "Is your second number a place in the whole storage, instead of in the block?",

@@ -6,8 +6,8 @@ from autograde.exercises import exercise
 
 
 def _wasted(case: Case) -> int:
-    lengths, block = case.inputs.values()
-    return sum(-length % block for length in lengths)
+    lengths, block_size = case.inputs.values()
+    return sum(-length % block_size for length in lengths)
 
 
 ANSWER = Answer(
@@ -16,7 +16,7 @@ ANSWER = Answer(
     misconceptions=(
         Misconception(
             "in_blocks",
-            lambda lengths, block: sum(length % block > 0 for length in lengths),
+            lambda lengths, block_size: sum(length % block_size > 0 for length in lengths),
             Advice(
                 "Did you count blocks that are not full, instead of empty slots?",
                 (
@@ -28,7 +28,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "tails_shared",
-            lambda lengths, block: -sum(lengths) % block,
+            lambda lengths, block_size: -sum(lengths) % block_size,
             Advice(
                 "Did you add the lengths first, as if the sequences shared their last blocks?",
                 (
@@ -40,7 +40,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "full_block_wasted",
-            lambda lengths, block: sum(block - length % block for length in lengths),
+            lambda lengths, block_size: sum(block_size - length % block_size for length in lengths),
             Advice(
                 "Does a full last block count as empty?",
                 (
@@ -52,7 +52,9 @@ ANSWER = Answer(
         ),
         Misconception(
             "to_the_longest",
-            lambda lengths, block: sum(ceil_div(max(lengths), block) * block - length for length in lengths),
+            lambda lengths, block_size: sum(
+                ceil_div(max(lengths), block_size) * block_size - length for length in lengths
+            ),
             Advice(
                 "Did you give every sequence as many blocks as the longest one needs?",
                 (
@@ -64,7 +66,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "held_slots",
-            lambda lengths, block: sum(ceil_div(length, block) * block for length in lengths),
+            lambda lengths, block_size: sum(ceil_div(length, block_size) * block_size for length in lengths),
             Advice(
                 "Did you return the slots that are held, without taking away those in use?",
                 (
@@ -76,7 +78,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "rest_of_the_tail",
-            lambda lengths, block: sum(length % block for length in lengths),
+            lambda lengths, block_size: sum(length % block_size for length in lengths),
             Advice(
                 "Did you count the tokens in the last block, instead of its empty slots?",
                 (
@@ -88,8 +90,8 @@ ANSWER = Answer(
         ),
     ),
     alternatives=(
-        lambda lengths, block: sum(ceil_div(length, block) * block - length for length in lengths),
-        lambda lengths, block: sum(-length % block for length in lengths),
+        lambda lengths, block_size: sum(ceil_div(length, block_size) * block_size - length for length in lengths),
+        lambda lengths, block_size: sum(-length % block_size for length in lengths),
     ),
     hints=(
         "How many slots does one sequence hold, and how many of them does it use?",

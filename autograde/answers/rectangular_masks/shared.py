@@ -17,7 +17,7 @@ def mask_rows(cached: int, chunk: int, width: int, sees) -> np.ndarray:
 
 def square_attention(q, k, v) -> np.ndarray:
     """Causal attention of a whole sequence at once."""
-    import torch
+    import torch  # here: it takes a second, and a mask needs none of it
 
     q, k, v = (torch.tensor(each, dtype=torch.float64) for each in (q, k, v))
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).numpy()
