@@ -10,7 +10,11 @@ from autograde.course import lesson_of
 from autograde.exercise import Answer
 
 
+def module_of(name: str) -> str:
+    """The module that holds the answer of an exercise: `BlockPool` is in `…paging.block_pool`."""
+    return f"{__name__}.{lesson_of(name).key}.{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}"
+
+
 def answer_of(name: str) -> Answer:
     """The answer of the exercise called `name`. KeyError names every exercise."""
-    module = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()  # BlockPool: block_pool
-    return import_module(f"autograde.answers.{lesson_of(name).key}.{module}").ANSWER
+    return import_module(module_of(name)).ANSWER
