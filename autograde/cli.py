@@ -134,18 +134,18 @@ def verify(as_json: AsJson = False) -> None:
 
 @app.command()
 def mutants(
-    exercises: Annotated[
-        list[str] | None, typer.Argument(metavar="[EXERCISE]...", help="Exercises to try; all if none is named.")
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LESSON|EXERCISE]...", help="What to try; the whole course if nothing is named."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Try every known mistake on its check: rejected, named, told from all others (for contributors)."""
     from autograde.mutants import table as try_all
 
-    if unknown := [name for name in exercises or () if name not in _exercises()]:
-        raise typer.BadParameter(f"no exercise {unknown[0]!r}; the exercises are {', '.join(_exercises())}")
+    exercises = [exercise for name in names or () for exercise in _named(name)]
     columns = ("rejected", "diagnosed", "distinct")
-    rows = try_all(exercises or ())
+    rows = try_all(exercises)
     good = [row for row in rows if all(getattr(row, column) for column in columns)]
     if as_json:
         fields = ("exercise", "misconception", *columns)
@@ -166,6 +166,13 @@ def print_json(value: object) -> None:
 
 def _exercises() -> list[str]:
     return [name for lesson in course.LESSONS for name in lesson.exercises]
+
+
+def _named(name: str) -> list[str]:
+    """The exercise of that name, or the exercises of that lesson. BadParameter lists both."""
+    if name in _exercises():
+        return [name]
+    return list(lesson_named(name, f"; the exercises are {', '.join(_exercises())}").exercises)
 
 
 def _short(path: Path) -> Path:

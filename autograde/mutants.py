@@ -7,7 +7,7 @@ as a learner's answer over many seeds, because cases are drawn and an unlucky dr
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import product
 from random import Random
 
 from autograde.answers import answer_of
@@ -17,6 +17,7 @@ from autograde.judge import accepted, trace
 from autograde.values import same
 
 SEEDS = range(200)
+TASK_SEEDS = 20
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,29 @@ class Row:
     distinct: bool
 
     @property
+    def _verdicts(self) -> tuple[bool, bool, bool]:
+        return self.rejected, self.diagnosed, self.distinct
+
+    @property
     def good(self) -> bool:
-        return self.rejected and self.diagnosed and self.distinct
+        return all(self._verdicts)
+
+    def __and__(self, other: "Row") -> "Row":
+        """The row of both rows' seeds together."""
+        verdicts = (mine and yours for mine, yours in zip(self._verdicts, other._verdicts, strict=True))
+        return Row(self.exercise, self.misconception, *verdicts)
 
 
 def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
     """One row per misconception of `answer`. The first known mistake with the same values is the one that is named."""
     names = [known.name for known in answer.misconceptions]
     rejected, diagnosed, distinct = (dict.fromkeys(names, True) for _ in range(3))
+    # The case that tells most mistakes apart goes first: it leaves least to do for the others.
+    told = [len(_alike(answer, names, case)) for case in answer.exercise.cases(Random(seeds[0]))]
     for seed in seeds:
-        refused, groups = _tell_apart(answer, answer.exercise.cases(Random(seed)))
+        cases = answer.exercise.cases(Random(seed))
+        order = sorted(range(len(cases)), key=lambda at: told[at] if at < len(told) else 0, reverse=True)
+        refused, groups = _tell_apart(answer, [cases[at] for at in order])
         for first, *others in groups:
             for name in (first, *others):
                 rejected[name] &= name in refused
@@ -51,42 +65,50 @@ def rows_of(answer: Answer, seeds: range = SEEDS) -> list[Row]:
 def _tell_apart(answer: Answer, cases: list[Case]) -> tuple[set[str], list[list[str]]]:
     """The names of the mistakes that some case refuses, and all names in groups that give the same values on all cases.
 
-    The most subtle case comes first, because it tells most of them apart. A mistake that has been refused, and is like
-    no other any more, need not be run on the rest.
+    A mistake that has been refused, and is like no other any more, need not be run on the rest.
     """
     refused: set[str] = set()
-    wrong = {known.name: known.wrong for known in answer.misconceptions}
-    groups, settled = [list(wrong)], []
-    for case in reversed(cases):
+    groups, settled = [[known.name for known in answer.misconceptions]], []
+    for case in cases:
         unsettled = [group for group in groups if len(group) > 1 or group[0] not in refused]
         settled += [group for group in groups if group not in unsettled]
         groups = []
         if not unsettled:
             break
         expected = answer.expected(case)
-        for group in unsettled:
-            parts: list[tuple[object, list[str]]] = []  # a value, and who gives it
-            for name in group:
-                (value,) = trace(answer, wrong[name], [case])
-                if not accepted(answer, case, value, expected):
-                    refused.add(name)
-                alike = next((part for given, part in parts if same(value, given, answer.tolerance)), None)
-                if alike is None:
-                    parts.append((value, [name]))
-                else:
-                    alike.append(name)
-            groups += [part for _, part in parts]
+        for values in (part for group in unsettled for part in _alike(answer, group, case)):
+            groups.append(list(values))
+            refused |= {name for name, value in values.items() if not accepted(answer, case, value, expected)}
     return refused, settled + groups
+
+
+def _alike(answer: Answer, names: list[str], case: Case) -> list[dict[str, object]]:
+    """The value that each mistake in `names` gives on the case, by name; those with the same value in one dict."""
+    wrong = {known.name: known.wrong for known in answer.misconceptions}
+    parts: list[dict[str, object]] = []
+    for name in names:
+        (value,) = trace(answer, wrong[name], [case])
+        part = next((part for part in parts if same(value, next(iter(part.values())), answer.tolerance)), None)
+        if part is None:
+            parts.append(part := {})
+        part[name] = value
+    return parts
 
 
 def table(names: Sequence[str] = (), seeds: range = SEEDS) -> list[Row]:
     """The rows of the exercises called `names`, or of every exercise of the course. KeyError on an unknown name.
 
-    One exercise a process, as many at a time as there are cores.
+    A task is one exercise on a few seeds, so that the longest exercise is shared between the cores too.
     """
-    every = [name for lesson in LESSONS for name in lesson.exercises]
+    names = names or [name for lesson in LESSONS for name in lesson.exercises]
+    tasks = product(names, (seeds[first : first + TASK_SEEDS] for first in range(0, len(seeds), TASK_SEEDS)))
+    whole: dict[tuple[str, str], Row] = {}
     with ProcessPoolExecutor() as processes:
-        return [row for rows in processes.map(_rows_of, names or every, repeat(seeds)) for row in rows]
+        for rows in processes.map(_rows_of, *zip(*tasks, strict=True)):
+            for row in rows:
+                which = row.exercise, row.misconception
+                whole[which] = row & whole.get(which, row)
+    return list(whole.values())
 
 
 def _rows_of(name: str, seeds: range) -> list[Row]:

@@ -236,4 +236,11 @@ def test_jupyterlab_keeps_its_own_login(server):
 def test_mutants_of_an_unknown_exercise_is_bad_use():
     result = CliRunner().invoke(cli.app, ["mutants", "nothing"])
     assert result.exit_code == 2
-    assert "kv_bytes" in result.output
+    assert "kv_bytes" in result.output and "02_byte_formula" in result.output
+
+
+def test_mutants_of_a_lesson_are_those_of_its_exercises(monkeypatch):
+    asked = []
+    monkeypatch.setattr(mutants, "table", lambda names: asked.append(names) or [])
+    run("mutants", "06", "kv_bytes")
+    assert asked == [[*course.lesson("06").exercises, "kv_bytes"]]
