@@ -1,5 +1,6 @@
 """Pictures: the same bytes each time, no text outside the paper, one plain line when drawing fails."""
 
+import base64
 import io
 import re
 import subprocess
@@ -199,21 +200,38 @@ PICTURES = {
         [(n << 14, sizes.max_tokens(n << 14, CONFIG, 16)) for n in range(90)]
     ),
 }
-every_picture = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 
 
-@every_picture
-def test_equal_data_give_equal_bytes_without_date_or_version(draw):
-    first, again = draw().png(), draw().png()
-    assert first == again
-    assert set(Image.open(io.BytesIO(first)).info) <= {"transparency"}
+@pytest.fixture(scope="module", params=PICTURES)
+def name(request):
+    return request.param
 
 
-@every_picture
-def test_no_text_leaves_the_paper(draw):
-    figure = draw().figure
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+@pytest.fixture(scope="module")
+def picture(name):
+    return PICTURES[name]()
+
+
+@pytest.fixture(scope="module")
+def shown(picture):
+    """What a notebook is given of the picture: drawn once for all tests that look at it."""
+    return picture._repr_mimebundle_()
+
+
+@pytest.fixture
+def png(shown):
+    data, _ = shown
+    return base64.b64decode(data["image/png"])
+
+
+def test_equal_data_give_equal_bytes_without_date_or_version(name, png):
+    assert PICTURES[name]().png() == png
+    assert set(Image.open(io.BytesIO(png)).info) <= {"transparency"}
+
+
+@pytest.mark.usefixtures("shown")
+def test_no_text_leaves_the_paper(picture):
+    figure, canvas = picture.figure, picture.figure.canvas
     paper = figure.bbox
     beyond = {  # ticks outside the view keep their labels, though nothing draws them
         label
@@ -231,20 +249,19 @@ def test_no_text_leaves_the_paper(draw):
         assert inside, f"{text.get_text()!r} at {box} leaves {paper}"
 
 
-@every_picture
-def test_every_picture_is_opaque_light_and_described(draw):
-    picture = draw()
-    data, metadata = picture._repr_mimebundle_()
+def test_every_picture_is_opaque_light_and_described(picture, shown, png):
+    data, metadata = shown
     assert data["text/plain"] == repr(picture) == picture.alt and picture.alt.endswith(".")
     assert 'alt="' in data["text/html"] and "max-width: 100%" in data["text/html"]
-    image = Image.open(io.BytesIO(picture.png())).convert("RGBA")
+    image = Image.open(io.BytesIO(png)).convert("RGBA")
     assert image.getpixel((0, 0))[3] == 255 and min(image.getpixel((0, 0))[:3]) > 230
     assert image.width == 2 * metadata["image/png"]["width"]  # sharp on screens of high density
 
 
-@pytest.mark.parametrize("name", [name for name in PICTURES if not name.startswith("cells")])
-def test_axes_are_labelled(name):
-    for axes in PICTURES[name]().figure.axes:
+@pytest.mark.parametrize("name", [name for name in PICTURES if not name.startswith("cells")], indirect=True)
+def test_axes_are_labelled(picture):
+    assert picture.figure.axes
+    for axes in picture.figure.axes:
         assert axes.get_xlabel()
         assert axes.get_ylabel() or axes.get_yticklabels()
 
