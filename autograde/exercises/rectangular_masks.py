@@ -1,5 +1,6 @@
 """Lesson 04: which cached lengths, chunks, windows and tensors to try."""
 
+import math
 from random import Random
 
 import numpy as np
@@ -80,7 +81,7 @@ def _masked_attention(rng: Random) -> list[Case]:
     def level(label: str, score: float) -> Case:
         """All scores near `score`, and near one another."""
         inputs = {"q": [[100.0, 0.0], [0.0, 100.0]], "k": [], "v": _table(rng, 4, 2), "cached": 2}
-        reach = score * np.sqrt(2) / 100
+        reach = score * math.sqrt(2) / 100
         inputs["k"] = [[round(reach + rng.uniform(-0.02, 0.02), 4) for _ in range(2)] for _ in range(4)]
         return Case(label, inputs)
 
@@ -104,7 +105,7 @@ def _tempt(q: list[list[float]], k: list[list[float]]) -> None:
     Apart by more than exp can express, and yet neither is too large for a softmax that subtracts no maximum.
     """
     query = q[0]
-    reach = 600 * np.sqrt(len(query)) / sum(each * each for each in query)
+    reach = 600 * math.sqrt(len(query)) / sum(each * each for each in query)
     for place, key in enumerate(k):
         sign = 1 if place == 4 else -1
         key[:] = [round(sign * reach * each + own, 2) for each, own in zip(query, key, strict=True)]
