@@ -3,15 +3,19 @@
 Run twice, it changes no byte: everything that differs between two runs of the same notebook is dropped.
 """
 
+import io
+import logging
 import os
-import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config.loader import PyFileConfigLoader
 
 from autograde.course import LESSONS, ROOT, Lesson
 from autograde.workspace import write_atomically
@@ -108,17 +112,21 @@ def _output(output: nbformat.NotebookNode, count: int) -> nbformat.NotebookNode:
 
 
 def _without_answers(root: Path, lesson: Lesson, solution: bytes) -> bytes:
-    """The learner's notebook, made by nbgrader in a folder that holds this one notebook.
+    """The learner's notebook, as `nbgrader generate_assignment --no-db` makes it in a folder with this one notebook.
 
-    nbgrader releases whatever lies beside a notebook, so it is shown nothing else.
+    nbgrader releases whatever lies beside a notebook, so it is shown nothing else. It works in this process, because
+    its programs take two seconds to start.
     """
+    config = PyFileConfigLoader("nbgrader_config.py", str(root)).load_config()
+    config.SaveCells.enabled, config.GenerateAssignment.no_database = False, True
+    said = io.StringIO()
+    log = logging.Logger("nbgrader")
+    log.addHandler(logging.StreamHandler(said))
     with tempfile.TemporaryDirectory() as scratch:
-        course = Path(scratch)
-        shutil.copy(root / "nbgrader_config.py", course)
-        write_atomically(lesson.notebook("solutions", course), solution)
-        command = [sys.executable, "-m", "nbgrader", "generate_assignment", lesson.slug, "--no-db"]
-        done = subprocess.run(command, cwd=course, capture_output=True, text=True)
-        released = lesson.notebook("lessons", course)
-        if done.returncode or not released.exists():
-            raise ReleaseError(f"nbgrader could not release {lesson.slug}:\n{done.stderr}")
-        return _bytes(normalise(nbformat.read(released, as_version=4)))
+        config.CourseDirectory.root, config.CourseDirectory.assignment_id = scratch, lesson.slug
+        write_atomically(lesson.notebook("solutions", Path(scratch)), solution)
+        try:
+            GenerateAssignment(coursedir=CourseDirectory(config=config, log=log), config=config, log=log).start()
+        except NbGraderException as error:
+            raise ReleaseError(f"nbgrader could not release {lesson.slug}: {error}\n{said.getvalue()}") from None
+        return _bytes(normalise(nbformat.read(lesson.notebook("lessons", Path(scratch)), as_version=4)))

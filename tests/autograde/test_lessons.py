@@ -13,6 +13,10 @@ from tests.notebooks import by_grade_id, filled, read, run, solutions, text_of
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=[lesson.slug for lesson in LESSONS])
 
 
+def solved(lesson):
+    return read(lesson.notebook("solutions"))
+
+
 def checks(notebook):
     return {name: cell for name, cell in by_grade_id(notebook).items() if cell.metadata.nbgrader.grade}
 
@@ -33,20 +37,26 @@ def test_blank_it_runs_to_the_end_and_only_says_not_done_yet(lesson, tmp_path):
 
 
 @each_lesson
-def test_filled_from_the_solutions_it_earns_every_point(lesson, tmp_path):
-    notebook = run(filled(lesson, solutions(lesson)), tmp_path)
-    graded = checks(notebook)
+def test_filled_from_the_solutions_it_is_the_notebook_that_a_release_executes(lesson):
+    """With the same sources, filling in the answers earns what the committed outputs show: see test_release."""
+    sources = [[cell.source for cell in each.cells] for each in (filled(lesson, solutions(lesson)), solved(lesson))]
+    assert sources[0] == sources[1]
+
+
+@each_lesson
+def test_the_solution_earns_every_point(lesson):
+    graded = checks(solved(lesson))
     assert len(graded) == len(lesson.exercises)
     for (name, points), cell in zip(lesson.exercises.items(), graded.values(), strict=True):
-        assert f"✓ {name}" in re.sub(r"\x1b\[\d+m", "", text_of(cell))
+        (output,) = cell.outputs
+        assert (output.output_type, output.name) == ("stream", "stdout")
+        assert f"✓ {name}" in re.sub(r"\x1b\[\d+m", "", output.text)
         assert cell.metadata.nbgrader.points == points
-        # A busy machine may bring one print in pieces; nothing but prints may come.
-        assert {(output.output_type, output.get("name")) for output in cell.outputs} == {("stream", "stdout")}
 
 
 @each_lesson
 def test_points_are_those_of_the_course_table_and_between_10_and_20(lesson):
-    points = {name: cell.metadata.nbgrader.points for name, cell in checks(read(lesson.notebook("solutions"))).items()}
+    points = {name: cell.metadata.nbgrader.points for name, cell in checks(solved(lesson)).items()}
     assert points == {f"check_{name}": value for name, value in lesson.exercises.items()}
     assert 10 <= lesson.points <= 20
 
@@ -75,14 +85,14 @@ def test_no_locked_cell_stands_between_an_answer_and_its_check(lesson):
 
 @each_lesson
 def test_worked_code_is_short(lesson):
-    for name, cell in by_grade_id(read(lesson.notebook("solutions"))).items():
+    for name, cell in by_grade_id(solved(lesson)).items():
         if name.startswith("worked"):
             assert len([line for line in cell.source.splitlines() if line.strip()]) <= 15
 
 
 @each_lesson
 def test_every_figure_in_prose_is_cited_or_computed(lesson):
-    notebook = read(lesson.notebook("solutions"))
+    notebook = solved(lesson)
     assert evidence.uncited_figures(notebook) == []
     cited = {
         name for cell in notebook.cells if cell.cell_type == "markdown" for name in evidence.cited_ids(cell.source)
@@ -94,7 +104,7 @@ def test_every_figure_in_prose_is_cited_or_computed(lesson):
 
 @each_lesson
 def test_no_committed_output_holds_an_address_a_path_or_a_date(lesson):
-    for cell in read(lesson.notebook("solutions")).cells:
+    for cell in solved(lesson).cells:
         for output in cell.get("outputs", []):
             text = output.get("text", "") + str(output.get("data", {}).get("text/plain", ""))
             assert not re.search(r"0x[0-9a-f]{6,}|/home/|/root|/tmp|/Users|[A-Z]:\\|\b20\d\d-\d\d-\d\d", text), text

@@ -11,6 +11,8 @@ from autograde.course import LESSONS, ROOT
 from autograde.release import KEPT, UNSTABLE, ReleaseError, execute, normalise, release
 from tests.notebooks import by_grade_id, read, solutions
 
+each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=[lesson.slug for lesson in LESSONS])
+
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
@@ -22,10 +24,25 @@ def course(tmp_path_factory):
     return root
 
 
-def test_a_release_of_the_committed_tree_changes_no_byte(course):
-    assert release(course) == []
+@each_lesson
+def test_a_release_of_the_committed_tree_changes_no_byte(course, lesson):
+    assert release(course, (lesson,)) == []
 
 
+@pytest.fixture
+def unexecuted(monkeypatch):
+    """Outputs stay as they are committed: the test above shows that executing changes none."""
+    monkeypatch.setattr(module, "execute", lambda notebook, folder: notebook)
+
+
+@pytest.mark.usefixtures("unexecuted")
+def test_a_release_is_of_all_lessons(course):
+    for lesson in LESSONS:
+        lesson.notebook("lessons", course).unlink()
+    assert release(course) == [lesson.notebook("lessons", course) for lesson in LESSONS]
+
+
+@pytest.mark.usefixtures("unexecuted")
 def test_a_changed_source_changes_its_lesson_and_a_second_release_nothing(course):
     lesson = LESSONS[0]
     path = course / "solutions" / lesson.slug / f"{lesson.slug}.ipynb"
@@ -45,7 +62,7 @@ def test_a_changed_source_changes_its_lesson_and_a_second_release_nothing(course
     assert released.read_bytes() == lesson.notebook("lessons").read_bytes()
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=[lesson.slug for lesson in LESSONS])
+@each_lesson
 def test_no_answer_and_no_path_reaches_a_lesson(lesson):
     text = lesson.notebook("lessons").read_text(encoding="utf-8")
     assert "SOLUTION" not in text
@@ -62,7 +79,7 @@ def test_no_answer_and_no_path_reaches_a_lesson(lesson):
                 assert line.strip() not in prose, f"{name}: {line}"
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=[lesson.slug for lesson in LESSONS])
+@each_lesson
 def test_a_lesson_folder_holds_one_notebook_and_no_output(lesson):
     folder = lesson.notebook("lessons").parent
     assert [path.name for path in folder.iterdir() if path.name != ".ipynb_checkpoints"] == [f"{lesson.slug}.ipynb"]
