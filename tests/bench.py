@@ -170,7 +170,7 @@ def paging():
     widget, seconds = explore(BlockPool, waste), []
     for _ in range(EVENTS):
         start = time.perf_counter()
-        widget.block.value += 1
+        widget.block_size.value += 1
         seconds.append(time.perf_counter() - start)
     median = statistics.median(seconds) * 1e3
     yield f"explorer of lesson 07, event to picture: {median:.1f} ms (median of {EVENTS}; wanted ≤ 40 ms)"

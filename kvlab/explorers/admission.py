@@ -1,7 +1,4 @@
-"""Explorer of lesson 10: a queue with long tails, whose promise would have been a lie, and blocks in use over time.
-
-`reading` plays the queue, `explore` has the controls, `static_figure` is the picture for a page without controls.
-"""
+"""Explorer of lesson 10: a queue with long tails, whose promise would have been a lie, and blocks in use over time."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,22 +6,20 @@ from random import Random
 from statistics import mean
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import FixedLocator
 
 from kvlab import scheduling
-from kvlab.explorers import controls
-from kvlab.explorers.controls import ask, count, facts, library_instead, slider, verdict
+from kvlab.explorers import base
+from kvlab.explorers.controls import between, slider
+from kvlab.explorers.learner import computed_by
+from kvlab.explorers.words import count, facts, sentence, spans, verdict
 from kvlab.figures import style
-from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.paging import blocks_needed
-from kvlab.sizes import whole
 
-REQUESTS, BLOCK, LIMIT, TYPICAL = 24, 8, 128, 12  # LIMIT: generated tokens at most; TYPICAL: without a tail
+REQUESTS, BLOCK_SIZE, LIMIT, TYPICAL = 24, 8, 128, 12  # LIMIT: generated tokens at most; TYPICAL: without a tail
 LEAST_POOL, MOST_POOL, MOST_TAIL, MOST_DRAWS = 24, 128, 10, 40
 LONGEST_PROMPT = 45
 LEAST_BUDGET, MOST_BUDGET = 16, 256
@@ -82,6 +77,29 @@ class Reading:
         worst = len(self.promises["worst"].blocks)
         return f"{said}; the worst case takes {worst:,} steps, the scheduler {len(self.played.blocks):,}"
 
+    def describe(self) -> str:
+        """The picture in words."""
+        said = [sentence(self.verdict), f"A pool of {self.setting.pool} blocks."]
+        for name, promise in self.promises.items():
+            lie = "never more than the pool"
+            if promise.lie is not None:
+                lie = f"more than the pool first in step {promise.lie}"
+            needs = f"{len(promise.at_once)} at once, at most {promise.blocks.max()} blocks"
+            said.append(f"{RULES[name].capitalize()}: {needs}, {lie}, {len(promise.blocks)} steps.")
+        done, preempted = len(self.played.blocks), self.played.preempted
+        return " ".join((*said, f"The scheduler: {preempted} preemptions, all done after {done} steps."))
+
+    def tell(self) -> str:
+        """The reading as HTML."""
+        rows = []
+        for name, promise in self.promises.items():
+            end = "the promise holds" if promise.lie is None else f"a lie first in step {promise.lie}"
+            needs = f"{len(promise.at_once)} at once, up to {promise.blocks.max()} blocks"
+            rows.append((RULES[name], spans(needs, end)))
+        done = count(len(self.played.blocks), "step")
+        rows.append(("the scheduler", f"{count(self.played.preempted, 'preemption')} {done}"))
+        return verdict(self.verdict) + facts(rows)
+
 
 @lru_cache(maxsize=64)
 def draw_queue(tail: int, draw: int) -> tuple[tuple[int, int], ...]:
@@ -104,7 +122,7 @@ def keep(queue, lets_in, pool: int) -> Promise:
             running |= {number: queue[number][0] for number in waiting[:entering]}
             at_once = waiting[:entering] if at_once is None else at_once
             del waiting[:entering]
-        blocks.append(sum(-(-tokens // BLOCK) for tokens in running.values()))
+        blocks.append(sum(-(-tokens // BLOCK_SIZE) for tokens in running.values()))
         # The last token is never written, so that a request leaves with prompt + answer - 1 of them.
         stay = {number: tokens + 1 for number, tokens in running.items() if tokens + 1 < sum(queue[number])}
         somebody_left, running = len(stay) < len(running), stay
@@ -127,11 +145,11 @@ def by_cost(costs, pool: int):
 def by_worst_case(queue, pool: int) -> tuple[Promise, list[tuple]]:
     """Let in whom `admit` admits, beside the worst cases of those that run; and what `admit` was asked and said."""
     limits = [(number, prompt, LIMIT) for number, (prompt, _) in enumerate(queue)]
-    worst = [blocks_needed(prompt + LIMIT - 1, BLOCK) for prompt, _ in queue]
+    worst = [blocks_needed(prompt + LIMIT - 1, BLOCK_SIZE) for prompt, _ in queue]
     asked = []
 
     def lets_in(waiting, running) -> int:
-        question = ([limits[number] for number in waiting], pool - sum(worst[number] for number in running), BLOCK)
+        question = ([limits[number] for number in waiting], pool - sum(worst[number] for number in running), BLOCK_SIZE)
         asked.append((question, scheduling.admit(*question)))
         return len(asked[-1][1])
 
@@ -140,7 +158,7 @@ def by_worst_case(queue, pool: int) -> tuple[Promise, list[tuple]]:
 
 def play(scheduler_class, setting: Setting) -> list[list[tuple]]:
     """The events of each step, without block tables, until every request has had its turn."""
-    scheduler = scheduler_class(setting.budget, setting.pool, BLOCK)
+    scheduler = scheduler_class(setting.budget, setting.pool, BLOCK_SIZE)
     queue = draw_queue(setting.tail, setting.draw)
     for number, (prompt, answer) in enumerate(queue):
         scheduler.submit(number, prompt, answer)
@@ -171,7 +189,7 @@ def _occupied(steps) -> Played:
 
 
 def reading(setting: Setting, admit=None, scheduler_class=None) -> Reading:
-    """Let the queue in by each rule. `admit` and `scheduler_class`, a learner's own, are shown where they are right.
+    """Let the queue in by each rule. The caption says whether the learner's `admit` and Scheduler do the same.
 
     ValueError or TypeError, in a sentence, for what cannot be read.
     """
@@ -181,54 +199,51 @@ def reading(setting: Setting, admit=None, scheduler_class=None) -> Reading:
         ("draw", 1, MOST_DRAWS),
         ("budget", LEAST_BUDGET, MOST_BUDGET),
     ):
-        if whole(name, getattr(setting, name), least) > most:
-            raise ValueError(f"{name}: wanted at most {most}, got {getattr(setting, name)}")
+        between(name, getattr(setting, name), least, most)
     queue, pool = draw_queue(setting.tail, setting.draw), setting.pool
     typical = round(mean(answer for _, answer in queue))
-    prompts = [blocks_needed(prompt, BLOCK) for prompt, _ in queue]
-    average = [blocks_needed(prompt + typical - 1, BLOCK) for prompt, _ in queue]
+    prompts = [blocks_needed(prompt, BLOCK_SIZE) for prompt, _ in queue]
+    average = [blocks_needed(prompt + typical - 1, BLOCK_SIZE) for prompt, _ in queue]
     promises = {
         name: keep(queue, by_cost(costs, pool), pool) for name, costs in (("prompt", prompts), ("average", average))
     }
-    promises["worst"], admit_by = _whose_admit(admit, queue, pool)
-    steps, scheduled_by = _whose_steps(scheduler_class, setting)
-    return Reading(setting, queue, promises, _occupied(steps), f"worst case: {admit_by}; scheduler: {scheduled_by}")
+    promises["worst"], asked = by_worst_case(queue, pool)
+    steps = _library_plays(setting)
+    admit_by, scheduled_by = _admit_caption(admit, asked), _steps_caption(scheduler_class, setting, steps)
+    caption = f"worst case: {admit_by}; scheduler: {scheduled_by}"
+    return Reading(setting, queue, promises, _occupied(steps), caption)
 
 
-def _whose_admit(admit, queue, pool: int):
-    """The promise, and whose `admit` it is. Where the learner's is right, it says the same as the library's."""
-    right, asked = by_worst_case(queue, pool)
-    for (limits, free, block), admitted in asked:
-        mine, problem = ask("admit", admit, list(limits), free, block)
-        if problem:
-            return right, problem
-        if mine != admitted:
-            return right, library_instead(f"your admit lets in {mine!r} of {len(limits)} with {free} free blocks"[:150])
-    return right, "computed by your admit"
+def _admit_caption(admit, asked) -> str:
+    calls = {number: (list(limits), *rest) for number, ((limits, *rest), _) in enumerate(asked)}
+
+    def fault(admitted, number: int) -> str:
+        (limits, free, _), wanted = asked[number]
+        return "" if admitted == wanted else f" lets in {admitted!r} of {len(limits)} with {free} free blocks"[:140]
+
+    return computed_by("admit", admit, calls, fault)
 
 
-def _whose_steps(scheduler_class, setting: Setting):
-    right = _library_plays(setting)
-    mine, problem = ask("Scheduler", scheduler_class and play, scheduler_class, setting)
-    if problem:
-        return right, problem
-    if mine != right:
-        at = next((n for n, (a, b) in enumerate(zip(mine, right, strict=False)) if a != b), len(right))
-        return right, library_instead(f"your Scheduler differs in step {at + 1}")
-    return mine, "computed by your Scheduler"
+def _steps_caption(scheduler_class, setting: Setting, right) -> str:
+    def fault(steps, _) -> str:
+        if steps == right:
+            return ""
+        at = next((n for n, (a, b) in enumerate(zip(steps, right, strict=False)) if a != b), len(right))
+        return f" differs in step {at + 1}"
+
+    return computed_by("Scheduler", scheduler_class and play, {"": (scheduler_class, setting)}, fault)
 
 
 class Chart:
     """The picture: the queue above, and below the blocks that each promise needs, on axes that never move."""
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 5.2), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(5.2) as self.figure:
             self._make_queue(self.figure.add_axes((0.08, 0.545, 0.895, 0.40)))
             self._make_blocks(self.figure.add_axes((0.115, 0.175, 0.845, 0.27)))
 
     def _make_queue(self, ax) -> None:
-        most = blocks_needed(LONGEST_PROMPT + LIMIT, BLOCK)
+        most = blocks_needed(LONGEST_PROMPT + LIMIT, BLOCK_SIZE)
         ax.set_xlim(0, most + 4.6)
         ax.set_ylim(REQUESTS - 0.4, -0.6)
         ax.set_yticks([0, REQUESTS - 1], ["first", "last"])
@@ -285,9 +300,9 @@ class Chart:
 
     def set(self, now: Reading) -> None:
         """Move the artists to a reading."""
-        self.prompts.set_verts(_bars(prompt / BLOCK for prompt, _ in now.queue))
-        self.answers.set_verts(_bars(blocks_needed(prompt + answer - 1, BLOCK) for prompt, answer in now.queue))
-        self.limits.set_verts(_bars(blocks_needed(prompt + LIMIT - 1, BLOCK) for prompt, _ in now.queue))
+        self.prompts.set_verts(_bars(prompt / BLOCK_SIZE for prompt, _ in now.queue))
+        self.answers.set_verts(_bars(blocks_needed(prompt + answer - 1, BLOCK_SIZE) for prompt, answer in now.queue))
+        self.limits.set_verts(_bars(blocks_needed(prompt + LIMIT - 1, BLOCK_SIZE) for prompt, _ in now.queue))
         self.pool.set_ydata([now.setting.pool] * 2)
         for name, promised in now.promises.items():
             self.dots[name].set_data([self.columns[name]] * len(promised.at_once), promised.at_once)
@@ -309,60 +324,21 @@ def _bars(lengths) -> list[list[tuple[float, float]]]:
     return [[(0, y - 0.35), (x, y - 0.35), (x, y + 0.35), (0, y + 0.35)] for y, x in enumerate(lengths)]
 
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    said = f"{now.verdict[:1].upper()}{now.verdict[1:]}. A pool of {now.setting.pool} blocks. "
-    for name, promised in now.promises.items():
-        lie = "never more than the pool" if promised.lie is None else f"more than the pool first in step {promised.lie}"
-        said += f"{RULES[name].capitalize()}: {len(promised.at_once)} at once, at most {promised.blocks.max()} blocks, "
-        said += f"{lie}, {len(promised.blocks)} steps. "
-    done, preempted = len(now.played.blocks), now.played.preempted
-    return said + f"The scheduler: {preempted} preemptions, all done after {done} steps."
+class Explorer(base.Explorer):
+    """The size of the pool, the length of the tail, another queue, and the tokens of a step.
 
+    Pass your own `admit` and `Scheduler`: the caption names them once they are right.
+    """
 
-def static_figure(admit=None, scheduler_class=None, setting: Setting = Setting()) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    chart, now = Chart(), reading(setting, admit, scheduler_class)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(admit=None, scheduler_class=None) -> "Explorer":
-    """The explorer as a widget. Pass your own `admit` and `Scheduler`: they are shown once they are right."""
-    return Explorer(admit, scheduler_class)
-
-
-class Explorer(controls.Explorer):
-    """The size of the pool, the length of the tail, another queue, and the tokens of a step."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, admit=None, scheduler_class=None):
-        self.functions = (admit, scheduler_class)
         start = Setting()
         self.pool = slider("pool, blocks", start.pool, LEAST_POOL, MOST_POOL, "kv-pool")
         self.tail = slider("long answers", start.tail, 0, MOST_TAIL, "kv-tail")
         self.draw = slider("queue no.", start.draw, 1, MOST_DRAWS, "kv-draw")
         self.budget = slider("budget", start.budget, LEAST_BUDGET, MOST_BUDGET, "kv-budget")
-        super().__init__((self.pool, self.tail, self.draw, self.budget), Chart())
+        super().__init__((self.pool, self.tail, self.draw, self.budget), admit, scheduler_class)
 
-    def setting(self) -> Setting:
-        """What the controls say."""
-        return Setting(self.pool.value, self.tail.value, self.draw.value, self.budget.value)
 
-    def read(self, setting: Setting) -> Reading:
-        """The queue let in by each rule, by the learner's answers where they are right."""
-        return reading(setting, *self.functions)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        rows = []
-        for name, promised in now.promises.items():
-            end = "the promise holds" if promised.lie is None else f"a lie first in step {promised.lie}"
-            needs = f"<span>{len(promised.at_once)} at once, up to {int(promised.blocks.max())} blocks</span>"
-            rows.append((RULES[name], f"{needs} <span>{end}</span>"))
-        done = count(len(now.played.blocks), "step")
-        rows.append(("the scheduler", f"{count(now.played.preempted, 'preemption')} {done}"))
-        return verdict(now.verdict) + facts(rows)
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
+explore, static_figure = Explorer, Explorer.static_figure

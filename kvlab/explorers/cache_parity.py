@@ -1,22 +1,18 @@
-"""Explorer of lesson 03: every logit of a cached decoder beside the full forward pass, step by step.
-
-`reading` compares, `explore` has the controls, `static_figure` is the picture for a page without controls.
-"""
+"""Explorer of lesson 03: every logit of a cached decoder beside the full forward pass, step by step."""
 
 import re
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from kvlab import parity
-from kvlab.explorers import controls
-from kvlab.explorers.controls import CUSTOM, ask, dropdown, library_instead, slider, switch, text_field, verdict
+from kvlab.explorers import base
+from kvlab.explorers.controls import CUSTOM, dropdown, slider, switch, text_field
+from kvlab.explorers.learner import ask, library_instead
+from kvlab.explorers.words import sentence, verdict
 from kvlab.figures import labels, shared, style
-from kvlab.figures.picture import CSS_DPI, Picture
 from tiny_transformer import TinyDecoder
 
 STRINGS = {
@@ -84,6 +80,19 @@ class Reading:
             by = labels.short_difference(self.differences[first].max())
             return f"step {first} is the first to differ: by {by}; {sum(agrees)} of {steps} agree within {atol:g}"
         return f"{sum(agrees)} of {steps} agree within {atol:g}; largest difference {largest}"
+
+    def describe(self) -> str:
+        """The picture in words."""
+        said = f"{sentence(self.verdict)} "
+        if self.setting.argmax_only:
+            best = ", ".join(f"{cached} and {full}" for cached, full in self.best)
+            said += f"Arg-max, cached and full: {best}. "
+        each = ", ".join(labels.short_difference(value) for value in self.differences.max(-1))
+        return f"{said}Largest difference of each step: {each}."
+
+    def tell(self) -> str:
+        """The reading as HTML."""
+        return verdict(self.verdict)
 
 
 def reading(setting: Setting, decoder_class=None) -> Reading:
@@ -159,8 +168,7 @@ class Chart:
     """The picture: a verdict for each step, and under it the step's differences on an axis that never moves."""
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 3.5), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(3.5) as self.figure:
             ax = self.figure.add_axes((0.14, 0.275, 0.84, 0.52))
             self.axes = ax
             ax.set_xlim(-0.5, CONTEXT - 0.5)
@@ -215,32 +223,15 @@ class Chart:
             self.ids[step].set(visible=True, text=f"{token}")
 
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    said = f"{now.verdict[:1].upper()}{now.verdict[1:]}. "
-    if now.setting.argmax_only:
-        said += "Arg-max, cached and full: " + ", ".join(f"{cached} and {full}" for cached, full in now.best) + ". "
-    each = ", ".join(labels.short_difference(value) for value in now.differences.max(-1))
-    return f"{said}Largest difference of each step: {each}."
+class Explorer(base.Explorer):
+    """Ids typed or chosen, the model's seed, two switches and the tolerance.
 
+    Pass your own `CachedDecoder`: its logits are shown once they are right.
+    """
 
-def static_figure(decoder_class=None, setting: Setting = Setting()) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    chart, now = Chart(), reading(setting, decoder_class)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(decoder_class=None) -> "Explorer":
-    """The explorer as a widget. Pass your own `CachedDecoder`, and its logits are shown once they are right."""
-    return Explorer(decoder_class)
-
-
-class Explorer(controls.Explorer):
-    """Ids typed or chosen, the model's seed, two switches and the tolerance."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, decoder_class=None):
-        self.decoder_class = decoder_class
         start = Setting()
         self.strings = dropdown("string", [CUSTOM, *STRINGS], "mixed", "kv-strings")
         self.ids = text_field("ids", _spaced(start.ids), "kv-ids")
@@ -249,44 +240,16 @@ class Explorer(controls.Explorer):
         self.position_zero = switch("every token at position 0", "kv-position-zero")
         self.argmax_only = switch("compare arg-max only", "kv-argmax-only")
         self.argmax_only.observe(self._leave_tolerance, "value")
-        self.strings.observe(self._choose_string, "value")
-        self.ids.observe(self._leave_string, "value")
+        self.offer(self.strings, self._set_ids, self.ids)
         super().__init__(
-            (self.strings, self.ids, self.seed, self.atol, self.position_zero, self.argmax_only),
-            Chart(),
+            (self.strings, self.ids, self.seed, self.atol, self.position_zero, self.argmax_only), decoder_class
         )
 
     def setting(self) -> Setting:
-        """What the controls say. ValueError when the ids are none."""
-        return Setting(
-            ids=parse_ids(self.ids.value),
-            seed=self.seed.value,
-            position_zero=self.position_zero.value,
-            argmax_only=self.argmax_only.value,
-            atol=self.atol.value,
-        )
+        return replace(super().setting(), ids=parse_ids(self.ids.value))
 
-    def read(self, setting: Setting) -> Reading:
-        """The comparison, by the learner's class where it is right."""
-        return reading(setting, self.decoder_class)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        return verdict(now.verdict)
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
-
-    def _choose_string(self, change) -> None:
-        if change["new"] != CUSTOM:
-            with self.together():
-                self.ids.value = _spaced(STRINGS[change["new"]])
-
-    def _leave_string(self, _change) -> None:
-        if not self._moving_many:
-            with self.together():
-                self.strings.value = CUSTOM
+    def _set_ids(self, string: str) -> None:
+        self.ids.value = _spaced(STRINGS[string])
 
     def _leave_tolerance(self, change) -> None:
         self.atol.disabled = change["new"]  # an arg-max has no tolerance
@@ -294,3 +257,6 @@ class Explorer(controls.Explorer):
 
 def _spaced(ids) -> str:
     return " ".join(map(str, ids))
+
+
+explore, static_figure = Explorer, Explorer.static_figure

@@ -1,22 +1,16 @@
-"""Explorer of lesson 11: measured decode steps against context, the bound, and what the slope says of cached rows.
-
-`reading` reads one series out of a recording or a live sweep, `explore` has the controls, `static_figure` is the
-picture for a page without controls.
-"""
+"""Explorer of lesson 11: measured decode steps against context, the bound, and what the slope says of cached rows."""
 
 from dataclasses import dataclass
 from math import floor, isclose, log10
 from statistics import median
 
-from matplotlib import rc_context
-from matplotlib.figure import Figure
-
 from kvlab.bench import rates
 from kvlab.bench.recordings import Series, by_batch
-from kvlab.explorers import controls
-from kvlab.explorers.controls import ask, dropdown, facts, ladder, library_instead, verdict
+from kvlab.explorers import base
+from kvlab.explorers.controls import dropdown, ladder, with_commas
+from kvlab.explorers.learner import ask, library_instead
+from kvlab.explorers.words import facts, sentence, spans, verdict
 from kvlab.figures import labels, style
-from kvlab.figures.picture import CSS_DPI, Picture
 
 STEPS = 4  # intervals of an axis
 ROUND = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10)  # ends of an axis that four intervals divide into short numbers
@@ -37,6 +31,7 @@ class Reading:
     """One series of measured steps, and the point of it that is looked at."""
 
     setting: Setting
+    about: dict  # the machine that measured, as the recording says
     series: Series
     longest: float  # seconds: the end of the time axis, the same for every way
     computed_by: str  # a sentence for the caption
@@ -54,12 +49,41 @@ class Reading:
             f"{self.setting.batch / taken:,.0f} tokens per second in all"
         )
 
+    def describe(self) -> str:
+        """The picture in words."""
+        series = self.series
+        medians = ", ".join(f"{labels.duration(median(t))} at {context:,}" for context, t in series.trials.items())
+        bounds = ", ".join(f"{labels.duration(bound)} at {context:,}" for context, bound in series.bounds.items())
+        shown = f"{self.setting.way}, requests in a step: {self.setting.batch}"
+        return f"{sentence(self.verdict)} {shown}: median {medians or 'none'} tokens; bound {bounds}."
 
-def reading(data: dict, setting: Setting, fit_line=None, step_bytes=None) -> Reading:
-    """The series of a setting from `data`, a recording or a live sweep with the same keys.
+    def tell(self) -> str:
+        """The reading as HTML."""
+        series = self.series
+        rows = [("a copy there moves", spans(labels.rate_label(series.copy_rate)))]
+        if series.row_rate:
+            slope, intercept = series.line
+            share = f"{series.row_rate / series.copy_rate:.2f} of a copy"
+            rows += [
+                ("at context 0", spans(labels.duration(intercept))),
+                ("a token of context", spans(labels.duration(slope))),
+                ("its rows come at", spans(labels.rate_label(series.row_rate), share)),
+            ]
+        rows.append(("where", spans(self.about["device_name"], self.about["dtype"])))
+        return verdict(self.verdict) + facts(rows)
 
-    Line and bytes are the learner's where these are right, else the library's. ValueError for a point not tried.
+
+def sources(recordings: dict[str, dict], live: dict | None = None) -> dict[str, dict]:
+    """What the explorer can show by the words of its list: a live sweep first, then recordings of machines."""
+    return ({"live, this machine": live} if live else {}) | {f"recorded: {name}": d for name, d in recordings.items()}
+
+
+def reading(setting: Setting, recordings: dict, live=None, fit_line=None, step_bytes=None) -> Reading:
+    """The series of a setting from `recordings` of machines by name, or from `live`, a sweep with the same keys.
+
+    The caption says whether the learner's functions give the same line and bytes. ValueError for a point not tried.
     """
+    data = sources(recordings, live)[setting.source]
     problems = []
     bytes_of_a_step = _own("step_bytes", step_bytes, rates.step_bytes, problems)
     line_through = _own("fit_line", fit_line, rates.fit_line, problems)
@@ -68,7 +92,7 @@ def reading(data: dict, setting: Setting, fit_line=None, step_bytes=None) -> Rea
         raise ValueError(f"{setting.way}, {setting.batch} requests, {setting.context:,} tokens: not tried in this run")
     everyone = [max(row["seconds"]) for row in data["points"] if row["batch"] == setting.batch and "seconds" in row]
     caption = problems[0] if problems else "line and bytes computed by your fit_line and step_bytes"
-    return Reading(setting, found, max(everyone, default=1.0), caption)
+    return Reading(setting, data["about"], found, max(everyone, default=1.0), caption)
 
 
 def _own(name, mine, library, problems):
@@ -102,8 +126,7 @@ class Chart:
     """Axes of unit length whose labels move with the series, so that only marks and a few texts are drawn anew."""
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 3.7), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(3.7) as self.figure:
             ax = self.figure.add_axes((0.135, 0.15, 0.835, 0.7))
             ax.set_xlim(0, 1.03)
             ax.set_ylim(0, 1.06)
@@ -157,89 +180,42 @@ def _requests(batch: int) -> str:
     return f"{batch} request" + "s" * (batch > 1)
 
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    setting, found = now.setting, now.series
-    medians = ", ".join(f"{labels.duration(median(t))} at {context:,}" for context, t in found.trials.items())
-    bounds = ", ".join(f"{labels.duration(bound)} at {context:,}" for context, bound in found.bounds.items())
-    series = f"{setting.way}, requests in a step: {setting.batch}"
-    return f"{now.verdict[:1].upper()}{now.verdict[1:]}. {series}: median {medians or 'none'} tokens; bound {bounds}."
+class Explorer(base.Explorer):
+    """Lists of what was measured; the points of one are those that its run tried.
 
+    `recordings` are measurements by the name of their machine, `live` is a sweep of this one. Pass your own
+    `fit_line` and `step_bytes`: the caption names them once they are right.
+    """
 
-def sources(recordings: dict[str, dict], live: dict | None = None) -> dict[str, dict]:
-    """What the explorer can show by the words of its list: a live sweep first, then recordings of machines."""
-    return ({"live, this machine": live} if live else {}) | {f"recorded: {name}": d for name, d in recordings.items()}
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-
-def first_setting(data: dict[str, dict]) -> Setting:
-    """The first source, a preallocated cache, its largest batch and longest context."""
-    name, each = next(iter(data.items()))
-    batch = max(row["batch"] for row in each["points"])
-    return Setting(name, "preallocated", batch, max(row["context"] for row in each["points"]))
-
-
-def static_figure(recordings, live=None, fit_line=None, step_bytes=None) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    data = sources(recordings, live)
-    setting = first_setting(data)
-    chart, now = Chart(), reading(data[setting.source], setting, fit_line, step_bytes)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(recordings, live=None, fit_line=None, step_bytes=None) -> "Explorer":
-    """The explorer as a widget. Pass your own `fit_line` and `step_bytes`: they are shown once they are right."""
-    return Explorer(sources(recordings, live), fit_line, step_bytes)
-
-
-class Explorer(controls.Explorer):
-    """Lists of what was measured; the points of one are those that its run tried."""
-
-    def __init__(self, data: dict[str, dict], fit_line=None, step_bytes=None):
-        self.data, self.functions = data, (fit_line, step_bytes)
-        start = first_setting(data)
-        self.source = dropdown("measured", list(data), start.source, "kv-source")
-        self.way = dropdown("cache", _tried(data[start.source], "way"), start.way, "kv-way")
-        self.batch = ladder("requests", _tried(data[start.source], "batch"), start.batch, "kv-batch")
-        self.context = ladder("context", _tried(data[start.source], "context"), start.context, "kv-context")
+    def __init__(self, recordings, live=None, fit_line=None, step_bytes=None):
+        self.data, start = sources(recordings, live), self.first_setting(recordings, live)
+        tried = self.data[start.source]
+        self.source = dropdown("measured", list(self.data), start.source, "kv-source")
+        self.way = dropdown("cache", _tried(tried, "way"), start.way, "kv-way")
+        self.batch = ladder("requests", _tried(tried, "batch"), start.batch, "kv-batch")
+        self.context = ladder("context", _tried(tried, "context"), start.context, "kv-context")
         self.source.observe(self._choose_source, "value")
-        super().__init__((self.source, self.way, self.batch, self.context), Chart())
+        super().__init__((self.source, self.way, self.batch, self.context), recordings, live, fit_line, step_bytes)
 
-    def setting(self) -> Setting:
-        """What the controls say."""
-        return Setting(self.source.value, self.way.value, self.batch.value, self.context.value)
-
-    def read(self, setting: Setting) -> Reading:
-        """The series, with line and bytes by the learner's functions where these are right."""
-        return reading(self.data[setting.source], setting, *self.functions)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        found = now.series
-        rows = [("a copy there moves", f"<span>{labels.rate_label(found.copy_rate)}</span>")]
-        if found.row_rate:
-            share = f"<span>{found.row_rate / found.copy_rate:.2f} of a copy</span>"
-            rows += [
-                ("at context 0", f"<span>{labels.duration(found.line[1])}</span>"),
-                ("a token of context", f"<span>{labels.duration(found.line[0])}</span>"),
-                ("its rows come at", f"<span>{labels.rate_label(found.row_rate)}</span> {share}"),
-            ]
-        about = self.data[setting.source]["about"]
-        rows.append(("where", f"<span>{about['device_name']}</span> <span>{about['dtype']}</span>"))
-        return verdict(now.verdict) + facts(rows)
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
+    @classmethod
+    def first_setting(cls, recordings, live=None, *_answers) -> Setting:
+        """The first source, a preallocated cache, its largest batch and longest context."""
+        name, data = next(iter(sources(recordings, live).items()))
+        return Setting(name, "preallocated", _tried(data, "batch")[-1], _tried(data, "context")[-1])
 
     def _choose_source(self, change) -> None:
         data = self.data[change["new"]]
         with self.together():
             for control, key in ((self.way, "way"), (self.batch, "batch"), (self.context, "context")):
                 before, tried = control.value, _tried(data, key)
-                control.options = [(f"{each:,}" if key != "way" else each, each) for each in tried]
+                control.options = tried if key == "way" else with_commas(tried)
                 control.value = before if before in tried else tried[-1]
 
 
 def _tried(data: dict, key: str) -> list:
     return sorted({row[key] for row in data["points"]})
+
+
+explore, static_figure = Explorer, Explorer.static_figure

@@ -1,19 +1,15 @@
-"""Explorer of lesson 05: which KV head each query head reads, beside heads dealt out like cards, and the bytes of both.
-
-`reading` compares, `explore` has the controls, `static_figure` is the picture for a page without controls.
-"""
+"""Explorer of lesson 05: which KV head each query head reads, beside heads dealt out like cards, and both sizes."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from kvlab import attention, sizes
-from kvlab.explorers import controls
-from kvlab.explorers.controls import ask, dropdown, facts, library_instead, slider, verdict
+from kvlab.explorers import base
+from kvlab.explorers.controls import dropdown, slider, with_commas
+from kvlab.explorers.learner import computed_by
+from kvlab.explorers.words import facts, sentence, spans, verdict
 from kvlab.figures import style
-from kvlab.figures.picture import CSS_DPI, Picture
 
 MOST_HEADS = 12
 TOKENS = (512, 4096, 32_768, 131_072)
@@ -59,37 +55,42 @@ class Reading:
             f"the first is query head {first}, which reads {self.tiled[first]} instead of {self.right[first]}"
         )
 
+    def describe(self) -> str:
+        """The picture in words."""
+        right, tiled = (" ".join(map(str, readers)) for readers in (self.right, self.tiled))
+        return f"{sentence(self.verdict)} KV heads read, in order: {right}; tiled: {tiled}."
+
+    def tell(self) -> str:
+        """The reading as HTML."""
+        rows = (
+            ("K and V stored", spans(sizes.show_bytes(self.stored_bytes))),
+            ("K and V expanded", spans(sizes.show_bytes(self.expanded_bytes))),
+            (
+                "both counted for",
+                spans(f"one layer, one request, head width {HEAD_DIM}, {BITS // 8} bytes an element"),
+            ),
+        )
+        return verdict(self.verdict) + facts(rows)
+
 
 def reading(setting: Setting, kv_head_of=None) -> Reading:
-    """Both orders; the right one by the learner's `kv_head_of` where that is right, else by the library.
+    """Both orders. The caption says whether the learner's `kv_head_of` gives the right one.
 
     TypeError or ValueError on heads that cannot be shared out evenly.
     """
-    heads, kv_heads, tokens = setting.num_heads, setting.num_kv_heads, setting.tokens
-    right = _readers(attention.kv_head_of, heads, kv_heads)
-    stored, expanded = (sizes.kv_bytes(1, 1, tokens, n, HEAD_DIM, BITS) for n in (kv_heads, heads))
+    heads, kv_heads = setting.num_heads, setting.num_kv_heads
+    right = [attention.kv_head_of(head, heads, kv_heads) for head in range(heads)]
     tiled = [head % kv_heads for head in range(heads)]
-    return Reading(setting, right, tiled, stored, expanded, _whose(kv_head_of, (heads, kv_heads)))
+    stored, expanded = (sizes.kv_bytes(1, 1, setting.tokens, n, HEAD_DIM, BITS) for n in (kv_heads, heads))
+    asked = [(head, *counts) for counts in ((heads, kv_heads), *PROBES) for head in range(counts[0])]
+    caption = computed_by("kv_head_of", kv_head_of, {call: call for call in asked}, _fault)
+    return Reading(setting, right, tiled, stored, expanded, caption)
 
 
-def _readers(function, heads: int, kv_heads: int) -> list:
-    return [function(head, heads, kv_heads) for head in range(heads)]
-
-
-def _whose(kv_head_of, here) -> str:
-    """The caption: whose readers are shown. Where the learner's are right, they are the library's too."""
-    name = "kv_head_of"
-    for counts in (here, *PROBES):
-        mine, problem = ask(name, kv_head_of and _readers, kv_head_of, *counts)
-        if problem:
-            return problem
-        for head, (reader, wanted) in enumerate(zip(mine, _readers(attention.kv_head_of, *counts), strict=True)):
-            if type(reader) is not int or reader != wanted:
-                call = f"your {name}{(head, *counts)}"
-                return library_instead(
-                    f"{call} gives {reader!r:.60}" if type(reader) is int else f"{call} gives no int"
-                )
-    return f"computed by your {name}"
+def _fault(reader, call) -> str:
+    if type(reader) is not int:
+        return f"{call} gives no int"
+    return "" if reader == attention.kv_head_of(*call) else f"{call} gives {reader!r:.60}"
 
 
 class Board:
@@ -102,10 +103,7 @@ class Board:
         ax.set_ylim(-0.35, 1.35)
         ax.set_xticks([])
         ax.set_yticks([1, 0], ["query heads", "KV heads"], fontsize=9)
-        ax.grid(visible=False)
-        ax.tick_params(length=0)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        style.bare(ax)
         ax.text(-0.6, 1.5, title, weight="bold", va="bottom")
         box = {"marker": "s", "markersize": 17, "linestyle": "", "clip_on": False}
         self.lines = [ax.plot([], [], color=colour, linewidth=1.6, zorder=1)[0] for colour in KV_COLOURS]
@@ -153,8 +151,7 @@ class Chart:
     """The picture: the right readers on top, the tiled ones below, of at most 12 heads each."""
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 3.6), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(3.6) as self.figure:
             self.boards = [
                 Board(self.figure, 0.575, "grouped: right"),
                 Board(self.figure, 0.105, "tiled: dealt out like cards"),
@@ -173,52 +170,20 @@ class Chart:
             board.set(readers, now.right, now.setting.num_kv_heads)
 
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    readers = " ".join(map(str, now.right)), " ".join(map(str, now.tiled))
-    return f"{now.verdict[:1].upper()}{now.verdict[1:]}. KV heads read, in order: {readers[0]}; tiled: {readers[1]}."
+class Explorer(base.Explorer):
+    """Sliders for query heads and KV heads, and the tokens that the bytes are counted for.
 
+    Pass your own `kv_head_of`: the caption names it once it is right.
+    """
 
-def static_figure(kv_head_of=None, setting: Setting = Setting()) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    chart, now = Chart(), reading(setting, kv_head_of)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(kv_head_of=None) -> "Explorer":
-    """The explorer as a widget. Pass your own `kv_head_of`: its heads are shown once they are right."""
-    return Explorer(kv_head_of)
-
-
-class Explorer(controls.Explorer):
-    """Sliders for query heads and KV heads, and the tokens that the bytes are counted for."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, kv_head_of=None):
-        self.kv_head_of = kv_head_of
         start = Setting()
-        self.heads = slider("query heads", start.num_heads, 1, MOST_HEADS, "kv-heads")
-        self.kv_heads = slider("KV heads", start.num_kv_heads, 1, MOST_HEADS, "kv-kv-heads")
-        self.tokens = dropdown("tokens", [(f"{n:,}", n) for n in TOKENS], start.tokens, "kv-tokens")
-        super().__init__((self.heads, self.kv_heads, self.tokens), Chart())
+        self.num_heads = slider("query heads", start.num_heads, 1, MOST_HEADS, "kv-heads")
+        self.num_kv_heads = slider("KV heads", start.num_kv_heads, 1, MOST_HEADS, "kv-kv-heads")
+        self.tokens = dropdown("tokens", with_commas(TOKENS), start.tokens, "kv-tokens")
+        super().__init__((self.num_heads, self.num_kv_heads, self.tokens), kv_head_of)
 
-    def setting(self) -> Setting:
-        """What the controls say."""
-        return Setting(self.heads.value, self.kv_heads.value, self.tokens.value)
 
-    def read(self, setting: Setting) -> Reading:
-        """Both orders, the right one by the learner's function where that is right."""
-        return reading(setting, self.kv_head_of)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        rows = [
-            (name, f"<span>{sizes.show_bytes(n)}</span>")
-            for name, n in (("K and V stored", now.stored_bytes), ("K and V expanded", now.expanded_bytes))
-        ]
-        basis = f"<span>one layer, one request, head width {HEAD_DIM}, {BITS // 8} bytes an element</span>"
-        return verdict(now.verdict) + facts([*rows, ("both counted for", basis)])
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
+explore, static_figure = Explorer, Explorer.static_figure

@@ -1,34 +1,30 @@
-"""Explorer of lesson 06: from a preset or a pasted config.json to what each kind of layer stores.
-
-`reading` is the arithmetic, `explore` the controls, `static_figure` the picture for a page without controls.
-"""
+"""Explorer of lesson 06: from a preset or a pasted config.json to what each kind of layer stores."""
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from matplotlib import rc_context
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import sizes
 from kvlab.allocation import STEPS, allocation
 from kvlab.configs import Layer, ModelConfig, read_config
-from kvlab.explorers import controls
-from kvlab.explorers.byte_formula import parse_count
-from kvlab.explorers.controls import ask, dropdown, facts, library_instead, text_area, text_field
+from kvlab.explorers import base
+from kvlab.explorers.controls import between, dropdown, parse_count, text_area, text_field
+from kvlab.explorers.learner import computed_by
+from kvlab.explorers.words import facts, spans
 from kvlab.figures import style
 from kvlab.figures.labels import byte_label
-from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.gpus import gpus
 from kvlab.models import preset, presets
 from kvlab.rules import short
 
-PASTED = "pasted config.json"
+FIRST, PASTED = "Gemma-2-27B", "pasted config.json"
 MOST_TOKENS, MOST_TEXT = 10**6, 200_000  # characters; the longest real ones have some thousand
-BLOCK = 16
+BLOCK_SIZE = 16
 LOWEST, HIGHEST = sizes.MIB, 4 * sizes.TIB  # ends of the byte axis
 PLACES = sorted({round(2 ** (step / 3)) for step in range(60)} | {MOST_TOKENS})  # tokens at which the curves are drawn
 KINDS = ("state", "cross", "latent", "window", "full")  # from the bottom: what stays flat lies below
@@ -41,7 +37,7 @@ PROBES = (("Gemma-2-27B", 8192, 16), ("DeepSeek-V3", 5, 8), ("Jamba-v0.1", 3, 4)
 class Setting:
     """What the controls say. `config` is the dict of a config.json, `gpu` names a row of `kvlab.gpus`."""
 
-    config: dict
+    config: dict = field(default_factory=lambda: preset(FIRST).config)
     tokens: int = 8192
     dtype: str = "BF16"
     gpu: str = "H100 SXM"
@@ -73,15 +69,50 @@ class Reading:
     def fits(self) -> bool:
         return self.total <= gpus()[self.setting.gpu].memory_bytes
 
+    @property
+    def layers(self) -> str:
+        """The layers by kind: "23 full, 23 window of 4,096"."""
+        return ", ".join(
+            f"{n} {layer.kind}" + (f" of {layer.window:,}" if layer.window else "")
+            for layer, n in Counter(self.model.layers).items()
+        )
+
+    def describe(self) -> str:
+        """The picture in words."""
+        fit = "fits in" if self.fits else "does not fit in"
+        total, allocated = byte_label(self.total), byte_label(sum(self.steps.values()) + self.apart)
+        return (
+            f"{self.layers}: {total} at {self.setting.tokens:,} tokens, one more adds {self.growth:,} B; "
+            f"{allocated} allocated; {fit} {self.setting.gpu}."
+        )
+
+    def tell(self) -> str:
+        """The reading as HTML."""
+        rows = [
+            ("layers", self.layers),
+            ("from", _origins(self.model)),
+            ("payload", spans(sizes.show_bytes(self.payload))),
+            ("one more token", spans(f"{self.growth:,} B")),
+            ("allocated", spans(sizes.show_bytes(sum(self.steps.values())))),
+            ("of which added", spans(*(f"{step} {byte_label(self.steps[step])}" for step in STEPS[1:]))),
+        ]
+        if self.apart:
+            rows.append(("state and cross", spans(f"{sizes.show_bytes(self.apart)}, whatever the tokens")))
+        return facts(rows)
+
+
+def _origins(model: ModelConfig) -> str:
+    names = {"num_key_value_heads": "KV heads", "head_dim": "head width", "sliding_window": "window"}
+    names |= {"kv_lora_rank": "rank", "qk_rope_head_dim": "rotary", "layers": "layers"}
+    return spans(*(f"{said}: {model.origins[name]}" for name, said in names.items() if name in model.origins))
+
 
 def reading(setting: Setting, cache_bytes=None) -> Reading:
-    """What `setting` stores; the payload by the learner's `cache_bytes` where that is right, else by the library.
+    """What `setting` stores. The caption says whether the learner's `cache_bytes` gives the same payload.
 
     ValueError begins with the field, or the control, that is at fault.
     """
-    tokens = sizes.whole("tokens", setting.tokens)
-    if tokens > MOST_TOKENS:
-        raise ValueError(f"tokens: wanted at most {MOST_TOKENS:,}, got {tokens:,}")
+    tokens = between("tokens", setting.tokens, 1, MOST_TOKENS)
     bits, model = sizes.dtype_bits(setting.dtype), read_config(setting.config)
     payload = _payload(model, tokens, bits)
     growth = _payload(model, tokens + 1, bits) - payload
@@ -89,10 +120,10 @@ def reading(setting: Setting, cache_bytes=None) -> Reading:
         model,
         setting,
         payload,
-        allocation(model, tokens, bits, BLOCK),
+        allocation(model, tokens, bits, BLOCK_SIZE),
         growth,
         *_curves(model.layers, model.state_bytes(CONV_WIDTH), model.cross_bytes(bits), bits),
-        _whose(cache_bytes, (setting.config, tokens, bits), payload),
+        _caption(cache_bytes, (setting.config, tokens, bits)),
     )
 
 
@@ -105,7 +136,7 @@ def _curves(layers: tuple[Layer, ...], state: int, cross: int, bits: int) -> tup
         mine = [(each, n * each.row_elements * bits) for each, n in made.items() if each.kind == kind]
         curves[kind] = [(sum(each.rows(place) * row for each, row in mine) + 7) // 8 for place in PLACES]
     model = ModelConfig("", 1, layers)
-    pages = [sum(allocation(model, place, bits, BLOCK).values()) for place in PLACES]
+    pages = [sum(allocation(model, place, bits, BLOCK_SIZE).values()) for place in PLACES]
     return curves, [each + state + cross for each in pages]
 
 
@@ -117,20 +148,19 @@ def _apart(model: ModelConfig, bits: int) -> int:
     return model.state_bytes(CONV_WIDTH) + model.cross_bytes(bits)
 
 
-def _whose(cache_bytes, here: tuple, payload: int) -> str:
-    """The caption: whose payload is shown. Where the learner's is right, it is the library's too."""
-    calls = [(here, payload, "here")]
-    for name, tokens, bits in PROBES:
-        config = preset(name).config
-        calls.append(((config, tokens, bits), _payload(read_config(config), tokens, bits), f"of {name}"))
-    for (config, tokens, bits), wanted, where in calls:
-        mine, problem = ask("cache_bytes", cache_bytes, config, tokens, bits)
-        if problem:
-            return problem
-        if type(mine) is not int or mine != wanted:
-            gives = f"{mine:,}" if type(mine) is int and mine.bit_length() < 200 else short(mine)
-            return library_instead(f"your cache_bytes gives {gives} {where}, the library {wanted:,}")
-    return "payload computed by your cache_bytes"
+def _caption(cache_bytes, here: tuple) -> str:
+    calls = {"here": here} | {f"of {name}": (preset(name).config, *rest) for name, *rest in PROBES}
+
+    def fault(given, where: str) -> str:
+        config, tokens, bits = calls[where]
+        wanted = _payload(read_config(config), tokens, bits)
+        if type(given) is int and given == wanted:
+            return ""
+        gives = f"{given:,}" if type(given) is int and given.bit_length() < 200 else short(given)
+        return f" gives {gives} {where}, the library {wanted:,}"
+
+    caption = computed_by("cache_bytes", cache_bytes, calls, fault)
+    return f"payload {caption}" if caption == "computed by your cache_bytes" else caption
 
 
 def parse_config(text: str) -> dict:
@@ -157,8 +187,7 @@ class Chart:
     """
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 3.9), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(3.9) as self.figure:
             ax = self.figure.add_axes((0.155, 0.135, 0.62, 0.7))
         self.axes = ax
         ax.set_xscale("log", base=2)
@@ -250,77 +279,28 @@ def _doublings(n_bytes: float) -> float:
     return int(n_bytes).bit_length() - 1
 
 
-def layers_in_words(model: ModelConfig) -> str:
-    """The layers by kind: "23 full, 23 window of 4,096"."""
-    said = []
-    for layer, n in Counter(model.layers).items():
-        said.append(f"{n} {layer.kind}" + (f" of {layer.window:,}" if layer.window else ""))
-    return ", ".join(said)
+class Explorer(base.Explorer):
+    """A list of models, or a field to paste a config.json into; tokens, element and device.
 
+    Pass your own `cache_bytes`: the caption names it once it is right.
+    """
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    fit = "fits in" if now.fits else "does not fit in"
-    total, allocated = byte_label(now.total), byte_label(sum(now.steps.values()) + now.apart)
-    return (
-        f"{layers_in_words(now.model)}: {total} at {now.setting.tokens:,} tokens, one more adds {now.growth:,} B; "
-        f"{allocated} allocated; {fit} {now.setting.gpu}."
-    )
-
-
-def static_figure(cache_bytes=None, setting: Setting | None = None) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    chart, now = Chart(), reading(setting or Setting(preset("Gemma-2-27B").config), cache_bytes)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(cache_bytes=None) -> "Explorer":
-    """The explorer as a widget. Pass your own `cache_bytes`: the payload comes from it once it is right."""
-    return Explorer(cache_bytes)
-
-
-class Explorer(controls.Explorer):
-    """A list of models, or a field to paste a config.json into; tokens, element and device."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, cache_bytes=None):
-        self.cache_bytes = cache_bytes
-        self.preset = dropdown("model", [*presets(), PASTED], "Gemma-2-27B", "kv-preset")
-        self.tokens = text_field("tokens", 8192, "kv-tokens")
-        self.dtype = dropdown("element", list(sizes.BITS_PER_ELEMENT), "BF16", "kv-dtype")
-        self.gpu = dropdown("GPU", list(gpus()), "H100 SXM", "kv-gpu")
+        start = Setting()
+        self.preset = dropdown("model", [*presets(), PASTED], FIRST, "kv-preset")
+        self.tokens = text_field("tokens", start.tokens, "kv-tokens")
+        self.dtype = dropdown("element", list(sizes.BITS_PER_ELEMENT), start.dtype, "kv-dtype")
+        self.gpu = dropdown("GPU", list(gpus()), start.gpu, "kv-gpu")
         self.paste = text_area("config.json", "paste one here, then press Tab", "kv-paste")
         self.paste.observe(self._choose_paste, "value")
-        super().__init__((self.preset, self.tokens, self.dtype, self.gpu, self.paste), Chart())
+        super().__init__((self.preset, self.tokens, self.dtype, self.gpu, self.paste), cache_bytes)
 
     def setting(self) -> Setting:
-        """What the controls say. ValueError when a text field holds no number, or no configuration."""
         pasted = self.preset.value == PASTED
         config = parse_config(self.paste.value) if pasted else preset(self.preset.value).config
         return Setting(config, parse_count("tokens", self.tokens.value), self.dtype.value, self.gpu.value)
-
-    def read(self, setting: Setting) -> Reading:
-        """The reading, the payload by the learner's function where that is right."""
-        return reading(setting, self.cache_bytes)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        added = " ".join(f"<span>{step} {byte_label(now.steps[step])}</span>" for step in STEPS[1:])
-        rows = [
-            ("layers", layers_in_words(now.model)),
-            ("from", _origins(now.model)),
-            ("payload", f"<span>{sizes.show_bytes(now.payload)}</span>"),
-            ("one more token", f"<span>{now.growth:,} B</span>"),
-            ("allocated", f"<span>{sizes.show_bytes(sum(now.steps.values()))}</span>"),
-            ("of which added", added),
-        ]
-        if now.apart:
-            rows.append(("state and cross", f"<span>{sizes.show_bytes(now.apart)}, whatever the tokens</span>"))
-        return facts(rows)
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
 
     def _choose_paste(self, change) -> None:
         if change["new"].strip():
@@ -328,9 +308,4 @@ class Explorer(controls.Explorer):
                 self.preset.value = PASTED
 
 
-def _origins(model: ModelConfig) -> str:
-    names = {"num_key_value_heads": "KV heads", "head_dim": "head width", "sliding_window": "window"}
-    names |= {"kv_lora_rank": "rank", "qk_rope_head_dim": "rotary", "layers": "layers"}
-    return " ".join(
-        f"<span>{said}: {model.origins[name]}</span>" for name, said in names.items() if name in model.origins
-    )
+explore, static_figure = Explorer, Explorer.static_figure

@@ -1,20 +1,13 @@
-"""Explorer of lesson 11: five ways to run out of memory, moment by moment, in what the allocators of a machine said.
-
-`reading` picks a moment out of measured rows, `explore` has the controls, `static_figure` is the picture for a page
-without controls.
-"""
+"""Explorer of lesson 11: five ways to run out of memory, moment by moment, in what the allocators of a machine said."""
 
 from dataclasses import dataclass
 from math import ceil
 
-from matplotlib import rc_context
-from matplotlib.figure import Figure
-
 from kvlab.bench.memory import SCENES
-from kvlab.explorers import controls
-from kvlab.explorers.controls import dropdown, facts, ladder, verdict
+from kvlab.explorers import base
+from kvlab.explorers.controls import dropdown, ladder
+from kvlab.explorers.words import facts, spans, verdict
 from kvlab.figures import style
-from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.sizes import MIB
 
 STEP = 256 * MIB  # the axis ends at a multiple of it
@@ -62,12 +55,31 @@ class Reading:
         """What to read this scene by, in one sentence without its full stop."""
         return f"{self.now['moment']}; {SIGNS[self.setting.scene]}"
 
+    def describe(self) -> str:
+        """The picture in words."""
+        said = []
+        for row in self.moments:
+            shown = (f"{label} {_short(self.shown(row, key))}" for key, (label, _) in LOOKS.items())
+            said.append(f"{row['moment']}: {', '.join(shown)}")
+        return f"{self.setting.scene}. {'; '.join(said)}."
 
-def reading(data: dict, setting: Setting) -> Reading:
-    """A scene of `data`, whose "memory" holds rows as `kvlab.bench.memory.walk` gives them.
+    def tell(self) -> str:
+        """The reading as HTML."""
+        names = {"tensors": "living tensors", "process": "taken by this process", "machine_free": "free for anybody"}
+        return verdict(self.verdict) + facts((name, spans(_short(self.now[key]))) for key, name in names.items())
+
+
+def _short(n_bytes: float) -> str:
+    """Bytes in few characters, with their sign: "-256 MiB"."""
+    return f"{n_bytes / MIB:,.0f} MiB".replace("-0 ", "0 ")
+
+
+def reading(setting: Setting, sources: dict[str, dict]) -> Reading:
+    """A scene of one of `sources`, whose "memory" holds rows as `kvlab.bench.memory.walk` gives them.
 
     ValueError for a scene that did not run there, or a moment that it does not have.
     """
+    data = sources[setting.source]
     moments = [row for row in data["memory"] if row["scene"] == setting.scene]
     if not moments:
         raise ValueError(f"{setting.scene}: not acted out there, only {', '.join(_scenes(data))}")
@@ -82,8 +94,7 @@ class Chart:
     MOMENTS = 3
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 3.4), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(3.4) as self.figure:
             ax = self.figure.add_axes((0.155, 0.15, 0.825, 0.69))
             ax.set_xlim(-0.5, self.MOMENTS - 0.5)
             ax.set_ylim(-1.15, 1.15)
@@ -135,48 +146,30 @@ def _two_lines(words: str) -> str:
     return f"{words[:middle]}\n{words[middle + 1 :]}"
 
 
-def _short(n_bytes: float) -> str:
-    """Bytes in few characters, with their sign: "-256 MiB"."""
-    return f"{n_bytes / MIB:,.0f} MiB".replace("-0 ", "0 ")
-
-
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    said = [
-        f"{row['moment']}: " + ", ".join(f"{label} {_short(now.shown(row, key))}" for key, (label, _) in LOOKS.items())
-        for row in now.moments
-    ]
-    return f"{now.setting.scene}. {'; '.join(said)}."
-
-
 def _scenes(data: dict) -> list[str]:
     """The scenes that were acted out there, in order."""
     return list(dict.fromkeys(row["scene"] for row in data["memory"]))
 
 
-def static_figure(sources: dict[str, dict]) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    name, data = next(iter(sources.items()))
-    chart, now = Chart(), reading(data, Setting(name))
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
+class Explorer(base.Explorer):
+    """Lists of machines and scenes, and a slider over the moments of one.
 
+    `sources` are measurements by name, each a dict whose "memory" holds the rows of a walk.
+    """
 
-def explore(sources: dict[str, dict]) -> "Explorer":
-    """The explorer as a widget over measurements by name: each a dict whose "memory" holds the rows of a walk."""
-    return Explorer(sources)
-
-
-class Explorer(controls.Explorer):
-    """Lists of machines and scenes, and a slider over the moments of one."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, sources: dict[str, dict]):
-        self.sources, start = sources, Setting(next(iter(sources)))
+        self.sources, start = sources, self.first_setting(sources)
         self.source = dropdown("measured", list(sources), start.source, "kv-memory-source")
         self.scene = dropdown("scene", _scenes(sources[start.source]), start.scene, "kv-scene")
-        self.source.observe(self._choose_source, "value")
         self.moment = ladder("moment", range(1, Chart.MOMENTS + 1), start.moment, "kv-moment")
-        super().__init__((self.source, self.scene, self.moment), Chart())
+        self.source.observe(self._choose_source, "value")
+        super().__init__((self.source, self.scene, self.moment), sources)
+
+    @classmethod
+    def first_setting(cls, sources) -> Setting:
+        return Setting(next(iter(sources)))
 
     def _choose_source(self, change) -> None:
         before, there = self.scene.value, _scenes(self.sources[change["new"]])
@@ -184,23 +177,5 @@ class Explorer(controls.Explorer):
             self.scene.options = there
             self.scene.value = before if before in there else there[-1]
 
-    def setting(self) -> Setting:
-        """What the controls say."""
-        return Setting(self.source.value, self.scene.value, self.moment.value)
 
-    def read(self, setting: Setting) -> Reading:
-        """The scene as it was measured there."""
-        return reading(self.sources[setting.source], setting)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        rows = [
-            ("living tensors", f"<span>{_short(now.now['tensors'])}</span>"),
-            ("taken by this process", f"<span>{_short(now.now['process'])}</span>"),
-            ("free for anybody", f"<span>{_short(now.now['machine_free'])}</span>"),
-        ]
-        return verdict(now.verdict) + facts(rows)
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
+explore, static_figure = Explorer, Explorer.static_figure

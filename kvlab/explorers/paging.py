@@ -1,37 +1,23 @@
-"""Explorer of lesson 07: a pool of blocks, action by action, and the waste of the last block against length.
-
-`reading` plays the actions, `explore` has the controls, `static_figure` is the picture for a page without controls.
-"""
+"""Explorer of lesson 07: a pool of blocks, action by action, and the waste of the last block against length."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Polygon, Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import paging
-from kvlab.explorers import controls
-from kvlab.explorers.controls import (
-    CUSTOM,
-    ask,
-    count,
-    dropdown,
-    facts,
-    library_instead,
-    slider,
-    text_field,
-    verdict,
-)
+from kvlab.explorers import base
+from kvlab.explorers.controls import CUSTOM, dropdown, slider, text_field
+from kvlab.explorers.learner import ask, computed_by, library_instead
+from kvlab.explorers.words import count, facts, sentence, spans, verdict
 from kvlab.figures import style
-from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.sizes import whole
 
 NUM_BLOCKS, ACROSS = 12, 6
-MOST_BLOCK, MOST_TOKENS, MOST_ACTIONS = 64, 2048, 12
+MOST_BLOCK_SIZE, MOST_TOKENS, MOST_ACTIONS = 64, 2048, 12
 TEETH = 6  # blocks for which each length is drawn; beyond, where the teeth would merge, the range that they fill
 LEAST_SHARE = 0.004  # the foot of the axis of shares
 LIMIT = 0.04  # the share of wasted slots that the PagedAttention paper reports to stay below
@@ -52,35 +38,35 @@ class Setting:
 
     script: str = SCRIPTS[START]
     step: int = 3
-    block: int = 4
+    block_size: int = 4
 
 
 @dataclass(frozen=True)
 class State:
-    """The pool after an action. `refs` has one count for each block, `copies` are (source, target) blocks."""
+    """The pool after an action: a reference count for each block, and the (source, target) ids of copied blocks."""
 
     action: str = ""
-    tables: dict[str, list[int]] = None
-    lengths: dict[str, int] = None
-    refs: tuple[int, ...] = (0,) * NUM_BLOCKS
+    tables: dict[str, list[int]] = field(default_factory=dict)
+    lengths: dict[str, int] = field(default_factory=dict)
+    ref_counts: tuple[int, ...] = (0,) * NUM_BLOCKS
     copies: tuple[tuple[int, int], ...] = ()
     refused: str = ""  # the name of the exception
 
     @property
     def free(self) -> int:
-        return self.refs.count(0)
+        return self.ref_counts.count(0)
 
-    def used(self, block: int, size: int) -> int:
+    def used(self, block_id: int, block_size: int) -> int:
         """Slots of a block that hold a token of somebody."""
         ends = [
-            min(size, self.lengths[name] - table.index(block) * size)
+            min(block_size, self.lengths[name] - table.index(block_id) * block_size)
             for name, table in self.tables.items()
-            if block in table
+            if block_id in table
         ]
         return max(ends, default=0)
 
-    def owners(self, block: int) -> list[str]:
-        return [name for name, table in self.tables.items() if block in table]
+    def owners(self, block_id: int) -> list[str]:
+        return [name for name, table in self.tables.items() if block_id in table]
 
 
 @dataclass(frozen=True)
@@ -97,12 +83,34 @@ class Reading:
     def verdict(self) -> str:
         """What the last action did, in one sentence without its full stop."""
         before, state = self.before, self.state
-        slots = (NUM_BLOCKS - state.free) * self.setting.block
-        tokens = sum(state.used(block, self.setting.block) for block in range(NUM_BLOCKS))
+        slots = (NUM_BLOCKS - state.free) * self.setting.block_size
+        tokens = sum(state.used(block_id, self.setting.block_size) for block_id in range(NUM_BLOCKS))
         held = f"{slots} slots held, {slots - tokens} of them empty; {state.free} of {NUM_BLOCKS} blocks free"
         if not state.action:
             return f"an empty pool; {held}"
         return f"{state.action}: {_happened(before, state)}; {held}"
+
+    def describe(self) -> str:
+        """The picture in words."""
+        state, block_size = self.state, self.setting.block_size
+        said = [sentence(self.verdict)]
+        for block_id, ref_count in enumerate(state.ref_counts):
+            if ref_count:
+                owners, used = " and ".join(state.owners(block_id)), state.used(block_id, block_size)
+                said.append(f"Block {block_id}: {owners}, {used} of {block_size} slots, count {ref_count}.")
+        mean, worst = share_falls_below(block_size)
+        said.append(f"Waste below 4 %: beyond {mean:,} tokens in the mean, beyond {worst:,} in the worst case.")
+        return " ".join(said)
+
+    def tell(self) -> str:
+        """The reading as HTML."""
+        rows = [
+            (name, f"{count(self.state.lengths[name], 'token')} <span>table {table}</span>")
+            for name, table in self.state.tables.items()
+        ]
+        mean, worst = share_falls_below(self.setting.block_size)
+        beyond = f"beyond {mean:,} tokens in the mean", f"beyond {worst:,} in the worst case"
+        return verdict(self.verdict) + facts([*rows, ("waste below 4 %", spans(*beyond))])
 
 
 def _happened(before: State, state: State) -> str:
@@ -111,8 +119,9 @@ def _happened(before: State, state: State) -> str:
     if state.copies:
         source, target = state.copies[0]
         return f"block {source} is shared and has room, so it is copied to block {target} first"
-    taken = [block for block in range(NUM_BLOCKS) if state.refs[block] and not before.refs[block]]
-    given = [block for block in range(NUM_BLOCKS) if before.refs[block] and not state.refs[block]]
+    counts = list(enumerate(zip(before.ref_counts, state.ref_counts, strict=True)))
+    taken = [block_id for block_id, (earlier, now) in counts if now and not earlier]
+    given = [block_id for block_id, (earlier, now) in counts if earlier and not now]
     if taken:
         return f"takes {_blocks(taken)}"
     if given:
@@ -122,8 +131,8 @@ def _happened(before: State, state: State) -> str:
     return "no block is taken or given back"
 
 
-def _blocks(numbers) -> str:
-    return f"block{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers)) or 'none'}"
+def _blocks(block_ids) -> str:
+    return f"block{'' if len(block_ids) == 1 else 's'} {', '.join(map(str, block_ids))}"
 
 
 def parse(script: str) -> list[list]:
@@ -154,9 +163,9 @@ def parse(script: str) -> list[list]:
     return actions
 
 
-def play(pool_class: Callable, script: str, block: int) -> list[State]:
+def play(pool_class: Callable, script: str, block_size: int) -> list[State]:
     """The states of a pool, the empty one first. ValueError on actions that make no sense."""
-    pool, ids, states = pool_class(NUM_BLOCKS, block), {}, [State(tables={}, lengths={})]
+    pool, ids, states = pool_class(NUM_BLOCKS, block_size), {}, [State()]
     for kind, name, *rest in parse(script):
         action = " ".join(map(str, [kind, name, *rest]))
         lengths = dict(states[-1].lengths)
@@ -184,44 +193,43 @@ def play(pool_class: Callable, script: str, block: int) -> list[State]:
                 raise  # only a cut can ask for what makes no sense
             states.append(replace(states[-1], action=action, copies=(), refused=refused))
             continue
-        tables = {each: [int(number) for number in pool.table(ids[each])] for each in lengths}
-        refs = tuple(int(pool.ref(number)) for number in range(NUM_BLOCKS))
-        states.append(State(action, tables, lengths, refs, copies))
+        tables = {each: [int(block_id) for block_id in pool.table(ids[each])] for each in lengths}
+        ref_counts = tuple(int(pool.ref(block_id)) for block_id in range(NUM_BLOCKS))
+        states.append(State(action, tables, lengths, ref_counts, copies))
     return states
 
 
 def _shape(state: State) -> tuple:
-    """A state without its block numbers, which are the pool's own choice: blocks are named as they first occur."""
+    """A state without its block ids, which are the pool's own choice: blocks are named as they first occur."""
     names: dict[int, int] = {}
-    tables = {each: [names.setdefault(block, len(names)) for block in table] for each, table in state.tables.items()}
+    tables = {each: [names.setdefault(block_id, len(names)) for block_id in ids] for each, ids in state.tables.items()}
     copies = [names.get(target) for _, target in state.copies]
-    refs = [state.refs[block] for block in names]
-    return tables, state.lengths, refs, state.free, copies, state.refused
+    ref_counts = [state.ref_counts[block_id] for block_id in names]
+    return tables, state.lengths, ref_counts, state.free, copies, state.refused
 
 
 def reading(setting: Setting, pool_class=None, waste=None) -> Reading:
-    """Play the actions on the learner's pool where it is right, else on the library's; likewise the waste.
+    """Play the actions on the learner's pool where it is right, else on the library's.
 
     TypeError or ValueError on a setting that has no answer.
     """
-    block = whole("block", setting.block)
-    right = play(paging.BlockPool, setting.script, block)
+    block_size = whole("block size", setting.block_size)
+    right = play(paging.BlockPool, setting.script, block_size)
     step = whole("step", setting.step, 0)
     if step >= len(right):
         raise ValueError(f"step: wanted at most {len(right) - 1}, the number of actions, got {step}")
     states, tables_by = _from_learner(pool_class, setting, right)
-    waste_by = _whose_waste(waste, block)
     tokens = np.arange(1, MOST_TOKENS + 1)
-    wasted = -tokens % block
+    wasted = -tokens % block_size
     shares = wasted / (tokens + wasted)
-    caption = f"tables: {tables_by}; waste: {waste_by}"
+    caption = f"tables: {tables_by}; waste: {_waste_caption(waste, block_size)}"
     return Reading(setting, states[max(0, step - 1)], states[step], shares, caption)
 
 
 def _from_learner(pool_class, setting, right):
     """The learner's states where they are right after every action, else the library's; and a caption."""
     name = "BlockPool"
-    states, problem = ask(name, pool_class and play, pool_class, setting.script, setting.block)
+    states, problem = ask(name, pool_class and play, pool_class, setting.script, setting.block_size)
     if problem:
         return right, problem
     for mine, wanted in zip(states, right, strict=True):
@@ -234,29 +242,27 @@ def _from_learner(pool_class, setting, right):
     return states, f"computed by your {name}"
 
 
-def _whose_waste(waste, block: int) -> str:
-    """The caption: whose waste is shown. Where the learner's is right, it is the library's too."""
-    for tokens in range(1, 3 * block + 2):
-        wasted, problem = ask("waste", waste, [tokens], block)
-        if problem:
-            return problem
-        if type(wasted) is not int or wasted != paging.waste([tokens], block):
-            return library_instead(f"your waste([{tokens}], {block}) gives {wasted!r}"[:120])
-    return "computed by your waste"
+def _waste_caption(waste, block_size: int) -> str:
+    def fault(wasted, tokens: int) -> str:
+        if type(wasted) is int and wasted == paging.waste([tokens], block_size):
+            return ""
+        return f"([{tokens}], {block_size}) gives {repr(wasted)[:80]}"
+
+    calls = {tokens: ([tokens], block_size) for tokens in range(1, 3 * block_size + 2)}
+    return computed_by("waste", waste, calls, fault)
 
 
-def share_falls_below(block: int) -> tuple[int, int]:
+def share_falls_below(block_size: int) -> tuple[int, int]:
     """The lengths beyond which the mean waste, and the worst, stay below the limit: (b − 1)/2 and b − 1 slots."""
     per_slot = round((1 - LIMIT) / LIMIT)  # stored tokens for each wasted slot at the limit
-    return per_slot * (block - 1) // 2, per_slot * (block - 1)
+    return per_slot * (block_size - 1) // 2, per_slot * (block_size - 1)
 
 
 class Chart:
     """The picture: the pool's blocks above, and below the share of wasted slots on axes that never move."""
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 4.3), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(4.3) as self.figure:
             self._make_pool(self.figure.add_axes((0.02, 0.545, 0.96, 0.43)))
             self._make_waste(self.figure.add_axes((0.125, 0.12, 0.85, 0.33)))
 
@@ -267,12 +273,12 @@ class Chart:
         ax.axis("off")
         ax.text(0.06, -0.06, "blocks of the pool: filled part in use, ×n held by n tables", va="bottom", fontsize=9)
         self.fills, self.frames, self.numbers, self.names, self.counts = [], [], [], [], []
-        for block in range(NUM_BLOCKS):
-            x, y = block % ACROSS + 0.06, block // ACROSS + 0.06
+        for block_id in range(NUM_BLOCKS):
+            x, y = block_id % ACROSS + 0.06, block_id // ACROSS + 0.06
             ax.add_patch(Rectangle((x, y), 0.88, 0.84, facecolor="white", edgecolor=style.SOFT, linewidth=0.8))
             self.fills.append(ax.add_patch(Rectangle((x, y), 0.88, 0.84, linewidth=0)))
             self.frames.append(ax.add_patch(Rectangle((x, y), 0.88, 0.84, fill=False)))
-            self.numbers.append(ax.text(x + 0.05, y + 0.05, f"{block}", ha="left", va="top", fontsize=7.5))
+            self.numbers.append(ax.text(x + 0.05, y + 0.05, f"{block_id}", ha="left", va="top", fontsize=7.5))
             self.names.append(ax.text(x + 0.44, y + 0.42, "", ha="center", va="center", fontsize=10.5, weight="bold"))
             self.counts.append(ax.text(x + 0.83, y + 0.79, "", ha="right", va="bottom", fontsize=7.5))
         look = {"arrowstyle": "-|>", "mutation_scale": 13, "color": style.VERMILION, "linewidth": 1.8}
@@ -323,127 +329,73 @@ class Chart:
 
     def set(self, now: Reading) -> None:
         """Move the artists to a reading."""
-        block, state = now.setting.block, now.state
+        block_size, state = now.setting.block_size, now.state
         sources, targets = ({pair[side] for pair in state.copies} for side in (0, 1))
-        for number in range(NUM_BLOCKS):
-            owners, refs = state.owners(number), state.refs[number]
-            self.fills[number].set_width(0.88 * state.used(number, block) / block)
-            self.fills[number].set_facecolor(TINTS[owners[0]] if len(owners) == 1 else "#dcd8cc")
-            marked = number in sources | targets
-            self.frames[number].set(
+        for block_id, ref_count in enumerate(state.ref_counts):
+            owners = state.owners(block_id)
+            self.fills[block_id].set_width(0.88 * state.used(block_id, block_size) / block_size)
+            self.fills[block_id].set_facecolor(TINTS[owners[0]] if len(owners) == 1 else "#dcd8cc")
+            marked = block_id in sources | targets
+            self.frames[block_id].set(
                 edgecolor=style.VERMILION if marked else style.INK,
                 linewidth=2.2 if marked else 1.0,
-                linestyle="--" if number in sources else "-",
-                visible=marked or refs > 0,
+                linestyle="--" if block_id in sources else "-",
+                visible=marked or ref_count > 0,
             )
-            self.names[number].set_text(" ".join(owners))
-            self.counts[number].set_text(f"×{refs}" if refs else "")
+            self.names[block_id].set_text(" ".join(owners))
+            self.counts[block_id].set_text(f"×{ref_count}" if ref_count else "")
         self.arrow.set_visible(bool(state.copies))
         for source, target in state.copies:
             self.arrow.set_positions(_centre(source), _centre(target))
         tokens = np.arange(1, MOST_TOKENS + 1)
-        drawn = TEETH * block
+        drawn = TEETH * block_size
         self.exact.set_data(tokens[:drawn], now.shares[:drawn])
         rest = tokens[drawn - 1 :]
-        top = np.maximum((block - 1) / (rest + block - 1), LEAST_SHARE)
+        top = np.maximum((block_size - 1) / (rest + block_size - 1), LEAST_SHARE)
         corners = [(rest[-1], LEAST_SHARE), (rest[0], LEAST_SHARE)]
         self.range.set_xy([*zip(rest, top, strict=True), *corners])
-        for line, tail in ((self.mean, (block - 1) / 2), (self.worst, block - 1)):
+        for line, tail in ((self.mean, (block_size - 1) / 2), (self.worst, block_size - 1)):
             line.set_data(tokens, tail / (tokens + tail))
-        beyond = share_falls_below(block) if block > 1 else ()  # blocks of one token waste nothing
+        beyond = share_falls_below(block_size) if block_size > 1 else ()  # blocks of one token waste nothing
         self.falls.set_data(beyond, [LIMIT] * len(beyond))
         for place, text in enumerate(self.lengths):
             text.set_text(f"{beyond[place]:,}" if beyond else "")
             text.xy = (beyond[place] if beyond else 1, LIMIT)
 
 
-def _centre(block: int) -> tuple[float, float]:
-    return block % ACROSS + 0.5, block // ACROSS + 0.2
+def _centre(block_id: int) -> tuple[float, float]:
+    return block_id % ACROSS + 0.5, block_id // ACROSS + 0.2
 
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    state, block = now.state, now.setting.block
-    said = f"{now.verdict[:1].upper()}{now.verdict[1:]}. "
-    for number in range(NUM_BLOCKS):
-        if state.refs[number]:
-            owners, used = " and ".join(state.owners(number)), state.used(number, block)
-            said += f"Block {number}: {owners}, {used} of {block} slots, count {state.refs[number]}. "
-    mean, worst = share_falls_below(block)
-    return f"{said}Waste below 4 %: beyond {mean:,} tokens in the mean, beyond {worst:,} in the worst case."
+class Explorer(base.Explorer):
+    """Actions chosen or typed, a step that goes forwards and back, and the size of a block.
 
+    Pass your own `BlockPool` and `waste`: they are shown once they are right.
+    """
 
-def static_figure(pool_class=None, waste=None, setting: Setting = Setting()) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    chart, now = Chart(), reading(setting, pool_class, waste)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(pool_class=None, waste=None) -> "Explorer":
-    """The explorer as a widget. Pass your own `BlockPool` and `waste`: they are shown once they are right."""
-    return Explorer(pool_class, waste)
-
-
-class Explorer(controls.Explorer):
-    """Actions chosen or typed, a step that goes forwards and back, and the size of a block."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, pool_class=None, waste=None):
-        self.functions = (pool_class, waste)
         start = Setting()
         self.scripts = dropdown("scene", [CUSTOM, *SCRIPTS], START, "kv-scripts")
         self.script = text_field("actions", start.script, "kv-script")
         self.step = slider("step", start.step, 0, len(parse(start.script)), "kv-step")
-        self.block = slider("block size", start.block, 1, MOST_BLOCK, "kv-block")
-        self.scripts.observe(self._choose_script, "value")
-        self.script.observe(self._new_script, "value")
-        super().__init__((self.scripts, self.script, self.step, self.block), Chart())
+        self.block_size = slider("block size", start.block_size, 1, MOST_BLOCK_SIZE, "kv-block")
+        self.offer(self.scripts, self._set_script, self.script)
+        self.script.observe(self._limit_step, "value")
+        super().__init__((self.scripts, self.script, self.step, self.block_size), pool_class, waste)
 
-    def setting(self) -> Setting:
-        """What the controls say."""
-        return Setting(self.script.value, self.step.value, self.block.value)
+    def _set_script(self, scene: str) -> None:
+        self.script.value = SCRIPTS[scene]
+        self.step.value = 1
 
-    def read(self, setting: Setting) -> Reading:
-        """The pool after the actions done, by the learner's class where that is right."""
-        return reading(setting, *self.functions)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        rows = [
-            (name, f"{count(now.state.lengths[name], 'token')} <span>table {table}</span>")
-            for name, table in now.state.tables.items()
-        ]
-        mean, worst = share_falls_below(setting.block)
-        rows.append(
-            (
-                "waste below 4 %",
-                f"<span>beyond {mean:,} tokens in the mean</span> <span>beyond {worst:,} in the worst case</span>",
-            )
-        )
-        return verdict(now.verdict) + facts(rows)
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
-
-    def _choose_script(self, change) -> None:
-        if change["new"] != CUSTOM:
-            with self.together():
-                self.script.value = SCRIPTS[change["new"]]
-                self._fit_step(first=True)
-
-    def _new_script(self, _change) -> None:
-        if not self._moving_many:
-            with self.together():
-                self.scripts.value = CUSTOM
-                self._fit_step()
-
-    def _fit_step(self, first: bool = False) -> None:
-        """The step never lies beyond the last action; a chosen scene starts at its first one."""
+    def _limit_step(self, change) -> None:
         try:
-            actions = len(parse(self.script.value))
+            actions = len(parse(change["new"]))
         except ValueError:
             return  # the reading says what is wrong with them
-        if first:
-            self.step.value = 1
-        self.step.max = actions
+        with self.together():
+            self.step.max = actions  # a step beyond it moves back to it
+
+
+explore, static_figure = Explorer, Explorer.static_figure

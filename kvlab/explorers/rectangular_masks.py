@@ -1,19 +1,15 @@
-"""Explorer of lesson 04: the right mask of a chunk beside a wrong one, each disagreeing cell outlined.
-
-`reading` compares, `explore` has the controls, `static_figure` is the picture for a page without controls.
-"""
+"""Explorer of lesson 04: the right mask of a chunk beside a wrong one, each disagreeing cell outlined."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from kvlab import masks
-from kvlab.explorers import controls
-from kvlab.explorers.controls import ask, dropdown, library_instead, slider, verdict
+from kvlab.explorers import base
+from kvlab.explorers.controls import dropdown, slider
+from kvlab.explorers.learner import computed_by
+from kvlab.explorers.words import sentence, verdict
 from kvlab.figures import rectangular_masks, style
-from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.sizes import whole
 
 MOST_CACHED, MOST_CHUNK = 7, 5
@@ -78,6 +74,18 @@ class Reading:
         cells = f"{total} cell{' differs' if total == 1 else 's differ'} in all"
         return f"{self.setting.beside}: query {query} {' and '.join(said)}; {cells}"
 
+    def describe(self) -> str:
+        """The picture in words."""
+        said, cached = [sentence(self.verdict)], self.setting.cached
+        for name, mask in (("Right", self.right), (self.setting.beside.capitalize(), self.wrong)):
+            rows = [f"query {cached + row} sees {_keys(cells)}" for row, cells in enumerate(mask)]
+            said.append(f"{name}: {'; '.join(rows)}.")
+        return " ".join(said)
+
+    def tell(self) -> str:
+        """The reading as HTML."""
+        return verdict(self.verdict)
+
 
 def _tail(row, query):
     return row & (np.arange(row.size) > query)
@@ -90,14 +98,16 @@ def _head(row, query):
 def _keys(row) -> str:
     """The keys that are marked in a row, in words: "key 4", "keys 1 to 3"; marks of one kind lie side by side."""
     keys = np.flatnonzero(row)
+    if not keys.size:
+        return "nothing"
     if keys.size == 1:
         return f"key {keys[0]}"
     return f"keys {keys[0]} {'and' if keys.size == 2 else 'to'} {keys[-1]}"
 
 
 def reading(setting: Setting, allowed=None, window_allowed=None) -> Reading:
-    """Both masks. The right one comes from the learner's `window_allowed` where the window hides something, from
-    `allowed` otherwise, if that is right; else from the library.
+    """Both masks. The caption says whether the learner's function gives the right one: `window_allowed` where the
+    window hides something, otherwise `allowed`.
 
     TypeError or ValueError on a setting that has no answer.
     """
@@ -106,29 +116,28 @@ def reading(setting: Setting, allowed=None, window_allowed=None) -> Reading:
         raise ValueError(f"beside: wanted {TOP_LEFT!r} or {NO_MASK!r}, got {setting.beside!r}")
     right = masks.window_allowed(cached, chunk, window)
     if setting.windowed:
-        computed_by = _whose("window_allowed", window_allowed, masks.window_allowed, (cached, chunk, window), PROBES)
+        asked = (cached, chunk, window), *PROBES
+        caption = _caption("window_allowed", window_allowed, masks.window_allowed, asked)
     else:
-        probes = [(cached, chunk) for cached, chunk, _ in PROBES]
-        computed_by = _whose("allowed", allowed, masks.allowed, (cached, chunk), probes)
+        asked = (cached, chunk), *(probe[:2] for probe in PROBES)
+        caption = _caption("allowed", allowed, masks.allowed, asked)
     wrong = np.ones_like(right)
     if setting.beside == TOP_LEFT:
         wrong = masks.in_window(masks.top_left(cached, chunk), window, first=0)
-    return Reading(setting, right, wrong, computed_by)
+    return Reading(setting, right, wrong, caption)
 
 
-def _whose(name, function, library, here, probes) -> str:
-    """The caption: whose mask is shown. Where the learner's is right, it is the library's too."""
-    for sizes in (here, *probes):
-        mask, problem = ask(name, function, *sizes)
-        if problem:
-            return problem
+def _caption(name: str, function, library, asked) -> str:
+    def fault(mask, sizes) -> str:
         wanted = library(*sizes)
         if type(mask) is not np.ndarray or mask.dtype != bool or mask.shape != wanted.shape:
-            return library_instead(f"your {name}{sizes} gives no bool array of shape {wanted.shape}")
-        if (mask != wanted).any():
-            row, key = np.argwhere(mask != wanted)[0].tolist()
-            return library_instead(f"your {name}{sizes} gives {mask[row, key]} in row {row}, column {key}")
-    return f"computed by your {name}"
+            return f"{sizes} gives no bool array of shape {wanted.shape}"
+        if (mask == wanted).all():
+            return ""
+        row, key = np.argwhere(mask != wanted)[0].tolist()
+        return f"{sizes} gives {mask[row, key]} in row {row}, column {key}"
+
+    return computed_by(name, function, {sizes: sizes for sizes in asked}, fault)
 
 
 class Grid:
@@ -139,13 +148,11 @@ class Grid:
         self.axes = ax
         ax.set_xlim(-0.5, MOST_KEYS - 0.5)
         ax.set_ylim(MOST_CHUNK - 0.5, -0.5)
-        ax.grid(visible=False)
         ax.set_xticks(range(MOST_KEYS))
         ax.set_yticks([])
-        ax.tick_params(length=0, labelsize=8)
+        ax.tick_params(labelsize=8)
         ax.set_xlabel("key position", fontsize=9)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        style.bare(ax)
         self.title = ax.text(-0.5, -0.75, title, weight="bold", va="bottom")
         side = figure.get_figwidth() * 72 * WIDE / MOST_KEYS  # of a cell, in points
         cell = {"marker": "s", "linestyle": "", "clip_on": False}
@@ -182,8 +189,7 @@ class Chart:
     """The picture: the right mask at the left, the wrong one at the right, of at most 5 queries and 12 keys each."""
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 2.2), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(2.2) as self.figure:
             self.grids = [Grid(self.figure, left, "right") for left in (0.085, 0.575)]
             beside = {"rotation": 90, "ha": "right", "va": "center", "fontsize": 9}
             self.grids[0].axes.text(-1.65, (MOST_CHUNK - 1) / 2, "query position", **beside)
@@ -202,56 +208,21 @@ class Chart:
         self.grids[1].title.set_text(now.setting.beside)
 
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    said = f"{now.verdict[:1].upper()}{now.verdict[1:]}. "
-    cached = now.setting.cached
-    for name, mask in (("Right", now.right), (now.setting.beside.capitalize(), now.wrong)):
-        rows = [f"query {cached + row} sees {_seen(cells)}" for row, cells in enumerate(mask)]
-        said += f"{name}: {'; '.join(rows)}. "
-    return said.rstrip()
+class Explorer(base.Explorer):
+    """Sliders for cached tokens, chunk and window, and which wrong mask stands beside the right one.
 
+    Pass your own `allowed` and `window_allowed`: the caption names them once they are right.
+    """
 
-def _seen(row) -> str:
-    return _keys(row) if row.any() else "nothing"
-
-
-def static_figure(allowed=None, window_allowed=None, setting: Setting = Setting()) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    chart, now = Chart(), reading(setting, allowed, window_allowed)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(allowed=None, window_allowed=None) -> "Explorer":
-    """The explorer as a widget. Pass your own functions: their masks are shown once they are right."""
-    return Explorer(allowed, window_allowed)
-
-
-class Explorer(controls.Explorer):
-    """Sliders for cached tokens, chunk and window, and which wrong mask stands beside the right one."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, allowed=None, window_allowed=None):
-        self.functions = (allowed, window_allowed)
         start = Setting()
         self.cached = slider("cached", start.cached, 0, MOST_CACHED, "kv-cached")
         self.chunk = slider("chunk", start.chunk, 1, MOST_CHUNK, "kv-chunk")
         self.window = slider("window", start.window, 1, MOST_KEYS, "kv-window")
         self.beside = dropdown("beside it", [TOP_LEFT, NO_MASK], start.beside, "kv-beside")
-        super().__init__((self.cached, self.chunk, self.window, self.beside), Chart())
+        super().__init__((self.cached, self.chunk, self.window, self.beside), allowed, window_allowed)
 
-    def setting(self) -> Setting:
-        """What the controls say."""
-        return Setting(self.cached.value, self.chunk.value, self.window.value, self.beside.value)
 
-    def read(self, setting: Setting) -> Reading:
-        """Both masks, the right one by the learner's function where that is right."""
-        return reading(setting, *self.functions)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        return verdict(now.verdict)
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
+explore, static_figure = Explorer, Explorer.static_figure

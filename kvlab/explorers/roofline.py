@@ -1,23 +1,20 @@
-"""Explorer of lesson 09: where a decode step of an 8B model lies under the roof of a device, and where it must stop.
-
-`reading` counts, `explore` has the controls, `static_figure` is the picture for a page without controls.
-"""
+"""Explorer of lesson 09: where a decode step of an 8B model lies under the roof of a device, and where it must stop."""
 
 from dataclasses import dataclass
 from math import isclose
 from numbers import Integral, Real
 
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import roofline
-from kvlab.explorers import controls
-from kvlab.explorers.controls import ask, dropdown, facts, ladder, library_instead
+from kvlab.explorers import base
+from kvlab.explorers.controls import dropdown, ladder
+from kvlab.explorers.learner import computed_by
+from kvlab.explorers.words import facts, sentence, spans
 from kvlab.figures import style
-from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.gpus import Gpu, gpus
 from kvlab.models import preset
+from kvlab.rules import short
 from kvlab.sizes import BITS_PER_ELEMENT, GB, dtype_bits, weight_bytes, whole
 
 MODEL, NUM_PARAMS = "Llama-3-8B", 8_030_261_248  # counted in the lesson
@@ -116,9 +113,57 @@ class Reading:
     def prospect(self) -> str:
         return "a large enough batch reaches it" if self.reachable else "no batch reaches it"
 
+    @property
+    def prefill_intensity(self) -> float:
+        return self.prefill[0] / self.prefill[1]
+
+    def describe(self) -> str:
+        """The picture in words."""
+        setting, left_out = self.setting, " ".join(LEFT_OUT.split())
+        return (
+            f"{sentence(self.verdict)} "
+            f"On the {setting.gpu}, decode with batch {setting.batch:,} at {setting.context:,} tokens has "
+            f"{_said(self.intensity)} FLOP/byte, prefill of as many {_said(self.prefill_intensity)}. "
+            f"{sentence(left_out)}"
+        )
+
+    def tell(self) -> str:
+        """The reading as HTML."""
+        setting = self.setting
+        weights = weight_bytes(NUM_PARAMS, dtype_bits(setting.weights))
+        ceiling, ridge = f"below {_said(self.ceiling)} FLOP/byte", f"ridge {_said(self.ridge)}"
+        at_least, at_most = f"at least {_time(self.seconds)}", f"at most {_said(setting.batch / self.seconds)} tokens/s"
+        where = "within" if self.decode[1] <= self.device.memory_bytes else "beyond"
+        memory = f"{where} the {self.device.memory_gb} GB (nominal)"
+        prefill = f"{_said(self.prefill_intensity)} FLOP/byte", f"one prompt of {setting.context:,} tokens"
+        return facts(
+            (
+                ("attention", ATTENTION[setting.variant]),
+                ("decode", spans(f"{_said(self.intensity)} FLOP/byte", self.bound_by)),
+                ("with any batch", spans(ceiling, ridge, self.prospect)),
+                ("a step", spans(at_least, at_most)),
+                ("prefill", spans(*prefill)),
+                ("it reads", spans(f"weights {_gb(weights)}", f"cache {_gb(self.decode[1] - weights)}", memory)),
+            )
+        )
+
+
+def _said(value: float) -> str:
+    """In at least three digits: "1.19", "18.96", "295.2", "8,705"."""
+    return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:,.4g} ms" if seconds < 1 else f"{seconds:,.4g} s"
+
+
+def _gb(n_bytes: int) -> str:
+    """In four digits, or all before the point: "0.2684 GB", "16.06 GB", "17,592 GB"."""
+    return f"{n_bytes / GB:,.4g} GB" if n_bytes < 1000 * GB else f"{n_bytes / GB:,.0f} GB"
+
 
 def reading(setting: Setting, decode_cost=None, intensity_ceiling=None) -> Reading:
-    """Count by the learner's functions where they are right, otherwise by the library's.
+    """The counts of a setting. The caption says whether the learner's functions give the same.
 
     TypeError or ValueError on a setting that has no answer.
     """
@@ -131,9 +176,13 @@ def reading(setting: Setting, decode_cost=None, intensity_ceiling=None) -> Readi
         found = _latent(batch, context, *bits)
         return Reading(setting, *found, "computed by the library: your functions count no latent")
     config = _config(setting.variant)
-    decode, alone, decode_by = _steps(decode_cost, config, batch, context, bits)
-    ceiling, ceiling_by = _ceiling(intensity_ceiling, config, context, bits[1])
+    decode, alone = (roofline.decode_cost(config, NUM_PARAMS, each, context, *bits) for each in (batch, 1))
     prefill = roofline.prefill_cost(config, NUM_PARAMS, context, *bits)
+    ceiling = roofline.intensity_ceiling(config, NUM_PARAMS, context, bits[1])
+    # One call beside the setting: right at whole bytes is not yet right.
+    asked = (batch, context, *bits), (1, context, *bits), (3, 7, 5, 3)
+    decode_by = _decode_caption(decode_cost, config, asked)
+    ceiling_by = _ceiling_caption(intensity_ceiling, (config, NUM_PARAMS, context, bits[1]), ceiling)
     return Reading(setting, decode, alone, prefill, ceiling, f"decode: {decode_by}; ceiling: {ceiling_by}")
 
 
@@ -157,29 +206,24 @@ def _latent(batch: int, context: int, weight_bits: int, kv_bits: int):
     return decode, alone, (flops, alone[1]), ceiling
 
 
-def _steps(decode_cost, config, batch: int, context: int, bits):
-    """The step and the one of a single sequence, by the learner where all are right; and whose they are."""
-    # One call beside the setting: right at whole bytes is not yet right.
-    calls = [(batch, context, *bits), (1, context, *bits), (3, 7, 5, 3)]
-    right = [roofline.decode_cost(config, NUM_PARAMS, *call) for call in calls]
-    for call, wanted in zip(calls, right, strict=True):
-        mine, problem = ask("decode_cost", decode_cost, config, NUM_PARAMS, *call)
-        if problem:
-            return *right[:2], problem
-        if not _is_pair(mine) or tuple(mine) != wanted:
-            what = f"your decode_cost gives {_short(mine)} for batch, context and bits {call}, the library {wanted}"
-            return *right[:2], library_instead(what)
-    return *right[:2], "computed by your decode_cost"
+def _decode_caption(decode_cost, config: dict, asked) -> str:
+    calls = {each: (config, NUM_PARAMS, *each) for each in asked}
+
+    def fault(cost, each) -> str:
+        wanted = roofline.decode_cost(*calls[each])
+        if _is_pair(cost) and tuple(cost) == wanted:
+            return ""
+        return f" gives {short(cost)} for batch, context and bits {each}, the library {wanted}"
+
+    return computed_by("decode_cost", decode_cost, calls, fault)
 
 
-def _ceiling(intensity_ceiling, config, context: int, kv_bits: int):
-    right = roofline.intensity_ceiling(config, NUM_PARAMS, context, kv_bits)
-    mine, problem = ask("intensity_ceiling", intensity_ceiling, config, NUM_PARAMS, context, kv_bits)
-    if problem:
-        return right, problem
-    if not isinstance(mine, Real) or isinstance(mine, bool) or not isclose(mine, right, rel_tol=1e-9):
-        return right, library_instead(f"your intensity_ceiling gives {_short(mine)}, the library {right:.4g}")
-    return right, "computed by your intensity_ceiling"
+def _ceiling_caption(intensity_ceiling, call: tuple, wanted: float) -> str:
+    def fault(value, _) -> str:
+        right = isinstance(value, Real) and not isinstance(value, bool) and isclose(value, wanted, rel_tol=1e-9)
+        return "" if right else f" gives {short(value)}, the library {wanted:.4g}"
+
+    return computed_by("intensity_ceiling", intensity_ceiling, {"": call}, fault)
 
 
 def _is_pair(value) -> bool:
@@ -190,17 +234,11 @@ def _is_pair(value) -> bool:
     )
 
 
-def _short(value) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
 class Chart:
     """The picture: the roof of a device, decode and prefill under it, and the stretch that a batch can move in."""
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 4.2), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(4.2) as self.figure:
             ax = self.figure.add_axes((0.145, 0.255, 0.835, 0.69))
         self.axes = ax
         ax.set_xscale("log")
@@ -259,8 +297,7 @@ class Chart:
         self.ridge.set_data([now.ridge] * 2, [LOWEST, height(now.ridge)])
         self.ceiling.set_data([now.ceiling] * 2, [LOWEST, height(now.ceiling)])
         self.decode.set_data([now.intensity], [height(now.intensity)])
-        prefill = now.prefill[0] / now.prefill[1]
-        self.prefill.set_data([prefill], [height(prefill)])
+        self.prefill.set_data([now.prefill_intensity], [height(now.prefill_intensity)])
         beyond = now.ceiling > now.ridge
         # Words stand where there is room: between the two lines, or on the far side of both.
         right = now.ceiling < 20_000 if beyond else now.ceiling * 60 < now.ridge
@@ -275,34 +312,15 @@ class Chart:
         text.set(text=said, ha="left" if right else "right")
 
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    prefill = now.prefill[0] / now.prefill[1]
-    return (
-        f"{now.verdict[:1].upper()}{now.verdict[1:]}. "
-        f"On the {now.setting.gpu}, decode with batch {now.setting.batch:,} at {now.setting.context:,} tokens has "
-        f"{_said(now.intensity)} FLOP/byte, prefill of as many {_said(prefill)}. "
-        f"{LEFT_OUT[:1].upper()}{' '.join(LEFT_OUT[1:].split())}."
-    )
+class Explorer(base.Explorer):
+    """Batch and context in powers of two, the kind of attention, both types of elements and the device.
 
+    Pass your own `decode_cost` and `intensity_ceiling`: the caption names them once they are right.
+    """
 
-def static_figure(decode_cost=None, intensity_ceiling=None, setting: Setting = Setting()) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    chart, now = Chart(), reading(setting, decode_cost, intensity_ceiling)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(decode_cost=None, intensity_ceiling=None) -> "Explorer":
-    """The explorer as a widget. Pass your own functions, and the numbers come from them once they are right."""
-    return Explorer(decode_cost, intensity_ceiling)
-
-
-class Explorer(controls.Explorer):
-    """Batch and context in powers of two, the kind of attention, both types of elements and the device."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, decode_cost=None, intensity_ceiling=None):
-        self.decode_cost, self.intensity_ceiling = decode_cost, intensity_ceiling
         start = Setting()
         self.batch = ladder("batch", BATCHES, start.batch, "kv-batch")
         self.context = ladder("context", CONTEXTS, start.context, "kv-context")
@@ -310,63 +328,8 @@ class Explorer(controls.Explorer):
         self.gpu = dropdown("GPU", list(gpus()), start.gpu, "kv-gpu")
         self.weights = dropdown("weights", list(BITS_PER_ELEMENT), start.weights, "kv-weights")
         self.cache = dropdown("cache", list(BITS_PER_ELEMENT), start.cache, "kv-cache")
-        super().__init__((self.batch, self.context, self.variant, self.gpu, self.weights, self.cache), Chart())
-
-    def setting(self) -> Setting:
-        """What the controls say."""
-        names = ("batch", "context", "variant", "weights", "cache", "gpu")
-        return Setting(**{name: getattr(self, name).value for name in names})
-
-    def read(self, setting: Setting) -> Reading:
-        """The counts, by the learner's functions where they are right."""
-        return reading(setting, self.decode_cost, self.intensity_ceiling)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        prefill = now.prefill[0] / now.prefill[1]
-        weights = weight_bytes(NUM_PARAMS, dtype_bits(setting.weights))
-        where = "within" if now.decode[1] <= now.device.memory_bytes else "beyond"
-        rows = (
-            ("attention", ATTENTION[setting.variant]),
-            ("decode", _spans(f"{_said(now.intensity)} FLOP/byte", now.bound_by)),
-            (
-                "with any batch",
-                _spans(f"below {_said(now.ceiling)} FLOP/byte", f"ridge {_said(now.ridge)}", now.prospect),
-            ),
-            (
-                "a step",
-                _spans(f"at least {_time(now.seconds)}", f"at most {_said(setting.batch / now.seconds)} tokens/s"),
-            ),
-            ("prefill", _spans(f"{_said(prefill)} FLOP/byte", f"one prompt of {setting.context:,} tokens")),
-            (
-                "it reads",
-                _spans(
-                    f"weights {_gb(weights)}",
-                    f"cache {_gb(now.decode[1] - weights)}",
-                    f"{where} the {now.device.memory_gb} GB (nominal)",
-                ),
-            ),
-        )
-        return facts(rows)
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
+        controls = self.batch, self.context, self.variant, self.gpu, self.weights, self.cache
+        super().__init__(controls, decode_cost, intensity_ceiling)
 
 
-def _said(value: float) -> str:
-    """In at least three digits: "1.19", "18.96", "295.2", "8,705"."""
-    return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:,.4g} ms" if seconds < 1 else f"{seconds:,.4g} s"
-
-
-def _gb(n_bytes: int) -> str:
-    """In four digits, or all before the point: "0.2684 GB", "16.06 GB", "17,592 GB"."""
-    return f"{n_bytes / GB:,.4g} GB" if n_bytes < 1000 * GB else f"{n_bytes / GB:,.0f} GB"
-
-
-def _spans(*parts: str) -> str:
-    return " ".join(f"<span>{part}</span>" for part in parts)
+explore, static_figure = Explorer, Explorer.static_figure

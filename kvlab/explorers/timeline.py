@@ -1,21 +1,16 @@
-"""Explorer of lesson 10: tokens leave a server, a proxy passes them on, and a client sees other numbers.
-
-`reading` makes the time stamps, `explore` has the controls, `static_figure` is the picture for a page without controls.
-"""
+"""Explorer of lesson 10: tokens leave a server, a proxy passes them on, and a client sees other numbers."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
 from kvlab import scheduling
-from kvlab.explorers import controls
-from kvlab.explorers.controls import ask, facts, library_instead, slider, verdict
+from kvlab.explorers import base
+from kvlab.explorers.controls import between, slider
+from kvlab.explorers.learner import computed_by
+from kvlab.explorers.words import facts, sentence, spans, verdict
 from kvlab.figures import style
-from kvlab.figures.picture import CSS_DPI, Picture
-from kvlab.sizes import whole
 
 MOST_TOKENS, MOST_HELD, MOST_FIRST, MOST_GAP, MOST_STALL = 16, 10, 300, 80, 300  # times in ms
 SHOWN = 1.8  # seconds, the end of the axis
@@ -57,6 +52,20 @@ class Reading:
             return said
         return f"{said}; the largest gap goes from {server['max_itl']:.2f} to {client['max_itl']:.2f} s"
 
+    def describe(self) -> str:
+        """The picture in words."""
+        sides = (f"{side.capitalize()}: {', '.join(_said(report))}." for side, report in self.reports.items())
+        return " ".join((sentence(self.verdict), f"{self.setting.tokens} tokens.", *sides))
+
+    def tell(self) -> str:
+        """The reading as HTML."""
+        return verdict(self.verdict) + facts((side, spans(*_said(report))) for side, report in self.reports.items())
+
+
+def _said(report) -> list[str]:
+    """Each number of a report with its name: "TTFT 0.200 s"."""
+    return [f"{NAMES[name]} {'none' if value is None else f'{value:.3f} s'}" for name, value in report.items()]
+
 
 def sent(setting: Setting) -> list[float]:
     """When each token leaves the server, in seconds after the arrival. The one in the middle may stall."""
@@ -72,7 +81,7 @@ def passed_on(stamps, held: int) -> list[float]:
 
 
 def reading(setting: Setting, latency_report=None) -> Reading:
-    """Both sides' stamps and reports. `latency_report`, a learner's own, is shown where it is right.
+    """Both sides' stamps and reports. The caption says whether the learner's `latency_report` gives the same.
 
     ValueError or TypeError, in a sentence, for what cannot be read.
     """
@@ -83,23 +92,16 @@ def reading(setting: Setting, latency_report=None) -> Reading:
         ("stall", 0, MOST_STALL),
         ("held", 1, MOST_HELD),
     ):
-        if whole(name, getattr(setting, name), least) > most:
-            raise ValueError(f"{name}: wanted at most {most}, got {getattr(setting, name)}")
+        between(name, getattr(setting, name), least, most)
     server = sent(setting)
     stamps = {"server": server, "client": passed_on(server, setting.held)}
     right = {side: scheduling.latency_report(0.0, each) for side, each in stamps.items()}
-    return Reading(setting, stamps, right, _whose(latency_report, stamps, right))
+    calls = {side: (ARRIVAL, [ARRIVAL + stamp for stamp in each]) for side, each in stamps.items()}
 
+    def fault(given, side: str) -> str:
+        return "" if _alike(given, right[side]) else f" of the {side} gives {repr(given)[:100]}"
 
-def _whose(latency_report, stamps, right) -> str:
-    """The caption: whose numbers these are. Where the learner's are right, they are the library's too."""
-    for side, each in stamps.items():
-        mine, problem = ask("latency_report", latency_report, ARRIVAL, [ARRIVAL + stamp for stamp in each])
-        if problem:
-            return problem
-        if not _alike(mine, right[side]):
-            return library_instead(f"your latency_report of the {side} gives {mine!r}"[:140])
-    return "computed by your latency_report"
+    return Reading(setting, stamps, right, computed_by("latency_report", latency_report, calls, fault))
 
 
 def _alike(mine, right) -> bool:
@@ -119,8 +121,7 @@ class Chart:
     """The picture: both sides' tokens on one axis of time that never moves."""
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 2.9), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(2.9) as self.figure:
             ax = self.figure.add_axes((0.105, 0.255, 0.86, 0.70))
         ax.set_xlim(0, SHOWN)
         ax.set_ylim(-0.62, 1.62)
@@ -164,62 +165,25 @@ class Chart:
             widest = [stamps[at := int(gaps.argmax())], stamps[at + 1]] if len(gaps) else []
             gap.set_data(widest, [y] * len(widest))
             end.set_data([0, report["end_to_end"]], [y + OUTWARDS[side] * 0.2] * 2)
-            words.set_text(", ".join(f"{NAMES[name]} {_seconds(value)}" for name, value in report.items()))
+            words.set_text(", ".join(_said(report)))
 
 
-def _seconds(value) -> str:
-    return "none" if value is None else f"{value:.3f} s"
+class Explorer(base.Explorer):
+    """Tokens, the wait for the first, the gap, a stall in the middle, and what the proxy holds.
 
+    Pass your own `latency_report`: the caption names it once it is right.
+    """
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    said = f"{now.verdict[:1].upper()}{now.verdict[1:]}. {now.setting.tokens} tokens. "
-    for side, report in now.reports.items():
-        said += f"{side.capitalize()}: " + ", ".join(f"{NAMES[n]} {_seconds(v)}" for n, v in report.items()) + ". "
-    return said.rstrip()
-
-
-def static_figure(latency_report=None, setting: Setting = Setting()) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    chart, now = Chart(), reading(setting, latency_report)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(latency_report=None) -> "Explorer":
-    """The explorer as a widget. Pass your own `latency_report`: its numbers are shown once they are right."""
-    return Explorer(latency_report)
-
-
-class Explorer(controls.Explorer):
-    """Tokens, the wait for the first, the gap, a stall in the middle, and what the proxy holds."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, latency_report=None):
-        self.latency_report = latency_report
         start = Setting()
         self.tokens = slider("tokens", start.tokens, 1, MOST_TOKENS, "kv-tokens")
         self.first = slider("first, ms", start.first, 1, MOST_FIRST, "kv-first")
         self.gap = slider("gap, ms", start.gap, 1, MOST_GAP, "kv-gap")
         self.stall = slider("stall, ms", start.stall, 0, MOST_STALL, "kv-stall")
         self.held = slider("proxy holds", start.held, 1, MOST_HELD, "kv-held")
-        super().__init__((self.tokens, self.first, self.gap, self.stall, self.held), Chart())
+        super().__init__((self.tokens, self.first, self.gap, self.stall, self.held), latency_report)
 
-    def setting(self) -> Setting:
-        """What the controls say."""
-        return Setting(self.tokens.value, self.first.value, self.gap.value, self.stall.value, self.held.value)
 
-    def read(self, setting: Setting) -> Reading:
-        """Both sides' stamps, reported on by the learner's function where it is right."""
-        return reading(setting, self.latency_report)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        rows = [
-            (side, " ".join(f"<span>{NAMES[name]} {_seconds(value)}</span>" for name, value in report.items()))
-            for side, report in now.reports.items()
-        ]
-        return verdict(now.verdict) + facts(rows)
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
+explore, static_figure = Explorer, Explorer.static_figure

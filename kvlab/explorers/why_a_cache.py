@@ -1,23 +1,21 @@
 """Explorer of lesson 01: step through a prompt and its continuation, and count what is made with and without a cache.
 
-`reading` counts, `explore` has the controls, `static_figure` is the picture for a page without controls. All counts
-are those of one layer with one head.
+All counts are those of one layer with one head.
 """
 
 import operator
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import reuse
-from kvlab.explorers import controls
-from kvlab.explorers.controls import ask, count, facts, library_instead, slider
+from kvlab.explorers import base
+from kvlab.explorers.controls import slider
+from kvlab.explorers.learner import computed_by
+from kvlab.explorers.words import count, facts, sentence
 from kvlab.figures import style
-from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.sizes import whole
 
 MOST = 16  # prompt tokens, and decode steps
@@ -55,6 +53,11 @@ class Reading:
         return (self.setting.prompt if self.setting.step == 0 else 1), self.length
 
     @property
+    def title(self) -> str:
+        prompt, step = self.setting.prompt, self.setting.step
+        return f"prefill of {prompt} token{'s' * (prompt > 1)}" if step == 0 else f"step {step}: length {self.length}"
+
+    @property
     def strips(self) -> np.ndarray:
         """What each token's cell shows, (4, 2 MOST): Q and K, V with a cache, Q and K, V recomputed."""
         cells = np.full((4, 2 * MOST), NOTHING)
@@ -64,9 +67,36 @@ class Reading:
             cells[2 * place + 1, self.length - made : self.length] = WRITTEN
         return cells
 
+    def describe(self) -> str:
+        """The picture in words."""
+        new, all_again = self.made
+        made = f"Rows of K that it makes: {new} with a cache, {all_again} recomputed; stored rows it reads: "
+        made += f"{self.length - new}. "
+        so_far = (
+            f"{name} {rows:,} rows and {scores:,} scores"
+            for name, rows, scores in zip(WAYS, self.rows, self.scores, strict=True)
+        )
+        return f"{sentence(self.title)} {made}So far in each layer: {', '.join(so_far)}."
+
+    def tell(self) -> str:
+        """The reading as HTML."""
+        new, _ = self.made
+        return facts(
+            (
+                ("this step", f"{count(new, 'new token')} {count(self.length - new, 'stored token')}"),
+                ("rows of K", _both(self.rows)),
+                ("scores", _both(self.scores)),
+                ("ratio", f"{self.scores[1] / self.scores[0]:.1f} times as many scores recomputed"),
+            )
+        )
+
+
+def _both(pair: tuple[int, int]) -> str:
+    return "".join(f"<span>{value:,} {name}</span>" for value, name in zip(pair, WAYS, strict=True))
+
 
 def reading(setting: Setting, score_work=None) -> Reading:
-    """The counts of a setting, by the learner's `score_work` where it is right, otherwise by the library's.
+    """The counts of a setting. The caption says whether the learner's `score_work` gives the same.
 
     TypeError or ValueError on a setting that has no answer.
     """
@@ -74,26 +104,20 @@ def reading(setting: Setting, score_work=None) -> Reading:
     step, steps = whole("step", setting.step, at_least=0), whole("decode steps", setting.steps)
     if step > steps or prompt > MOST or steps > MOST:
         raise ValueError(f"step: wanted at most the {steps} decode steps, and those and the prompt at most {MOST}")
-    work, computed_by = _from_learner(score_work, (prompt, prompt + step))
-    before, after = (work[n] for n in (prompt, prompt + step))
+    before, after = (reuse.score_work(n) for n in (prompt, prompt + step))
     # Both ways make prompt × prompt scores in the prefill; after it each length costs a step.
     full, cached = (prompt**2 + late - early for early, late in zip(before, after, strict=True))
     lengths = range(prompt + 1, prompt + step + 1)
-    return Reading(setting, (prompt + step, prompt + sum(lengths)), (cached, full), computed_by)
+    asked = {n: (n,) for n in (prompt, prompt + step, 3)}
+    caption = computed_by("score_work", score_work, asked, _fault)
+    return Reading(setting, (prompt + step, prompt + sum(lengths)), (cached, full), caption)
 
 
-def _from_learner(score_work, sizes) -> tuple[dict, str]:
-    """(full, cached) for each of `sizes`, the learner's where all agree with the library's, and a caption."""
-    library = {n: reuse.score_work(n) for n in (*sizes, 3)}  # 3 beside them: right at one size is not yet right
-    for n, wanted in library.items():
-        given, problem = ask("score_work", score_work, n)
-        if problem:
-            return library, problem
-        if _pair(given) != wanted:
-            shown = " ".join(repr(given).split())[:60]
-            said = f"your score_work gives {shown} for n = {n}, the library {wanted}"
-            return library, library_instead(said)
-    return library, "computed by your score_work"
+def _fault(given, n: int) -> str:
+    wanted = reuse.score_work(n)
+    if _pair(given) == wanted:
+        return ""
+    return f" gives {' '.join(repr(given).split())[:60]} for n = {n}, the library {wanted}"
 
 
 def _pair(value) -> tuple[int, ...] | None:
@@ -107,17 +131,13 @@ class Chart:
     """The picture: what this step makes and reads, and under it all counts so far on an axis that never moves."""
 
     def __init__(self):
-        with rc_context(style.STYLE):
-            self.figure = Figure((5.4, 4.3), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
+        with base.styled_figure(4.3) as self.figure:
             self.axes = self.figure.add_axes((0.265, 0.575, 0.55, 0.29))
             self.counts = self.figure.add_axes((0.265, 0.115, 0.55, 0.29))
         ax, last = self.axes, 2 * MOST
         ax.set_xlim(-0.5, last - 0.5)
         ax.set_ylim(4.6, -0.6)
-        ax.grid(visible=False)
-        ax.tick_params(length=0)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        style.bare(ax)
         ax.set_xticks(range(0, last, 4))
         ax.set_xlabel("token", labelpad=1)
         places = (0, 1, 3, 4)  # a gap between the two ways
@@ -163,7 +183,7 @@ class Chart:
 
     def set(self, now: Reading) -> None:
         """Move the artists to a reading."""
-        self.title.set_text(_title(now))
+        self.title.set_text(now.title)
         for mesh, cells in zip(self.meshes, now.strips, strict=True):
             mesh.set_array(cells[None])
         read = now.length - now.made[0]
@@ -177,77 +197,25 @@ class Chart:
             value.set_text(f"{total:,}")
 
 
-def _title(now: Reading) -> str:
-    prompt, step = now.setting.prompt, now.setting.step
-    return f"prefill of {prompt} token{'s' * (prompt > 1)}" if step == 0 else f"step {step}: length {now.length}"
+class Explorer(base.Explorer):
+    """Prompt length, how many decode steps, and the step that is looked at.
 
+    Pass your own `score_work`: the caption names it once it is right.
+    """
 
-def describe(now: Reading) -> str:
-    """The picture in words."""
-    title = _title(now)
-    new, all_again = now.made
-    made = f"Rows of K that it makes: {new} with a cache, {all_again} recomputed; stored rows it reads: "
-    made += f"{now.length - new}. "
-    so_far = (
-        f"{name} {rows:,} rows and {scores:,} scores"
-        for name, rows, scores in zip(WAYS, now.rows, now.scores, strict=True)
-    )
-    return f"{title[:1].upper()}{title[1:]}. {made}So far in each layer: {', '.join(so_far)}."
-
-
-def static_figure(score_work=None, setting: Setting = Setting()) -> Picture:
-    """The explorer's picture at its first setting, for a page that cannot run it."""
-    chart, now = Chart(), reading(setting, score_work)
-    chart.set(now)
-    return Picture(chart.figure, describe(now))
-
-
-def explore(score_work=None) -> "Explorer":
-    """The explorer as a widget. Pass your own `score_work`, and the scores come from it once it is right."""
-    return Explorer(score_work)
-
-
-class Explorer(controls.Explorer):
-    """Prompt length, how many decode steps, and the step that is looked at."""
+    Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
     def __init__(self, score_work=None):
-        self.score_work = score_work
         start = Setting()
         self.prompt = slider("prompt", start.prompt, 1, MOST, "kv-prompt")
         self.steps = slider("steps", start.steps, 1, MOST, "kv-steps")
         self.step = slider("step", start.step, 0, start.steps, "kv-step")
         self.steps.observe(self._limit_step, "value")
-        super().__init__((self.prompt, self.steps, self.step), Chart())
-
-    def setting(self) -> Setting:
-        """What the controls say."""
-        return Setting(self.prompt.value, self.steps.value, self.step.value)
-
-    def read(self, setting: Setting) -> Reading:
-        """The counts, by the learner's function where it is right."""
-        return reading(setting, self.score_work)
-
-    def tell(self, setting: Setting, now: Reading) -> str:
-        """The reading as HTML."""
-        stored = now.length - now.made[0]
-        times = f"{now.scores[1] / now.scores[0]:.1f}"
-        return facts(
-            (
-                ("this step", f"{count(now.made[0], 'new token')} {count(stored, 'stored token')}"),
-                ("rows of K", _both(now.rows)),
-                ("scores", _both(now.scores)),
-                ("ratio", f"{times} times as many scores recomputed"),
-            )
-        )
-
-    def describe(self, now: Reading) -> str:
-        """The picture in words."""
-        return describe(now)
+        super().__init__((self.prompt, self.steps, self.step), score_work)
 
     def _limit_step(self, change) -> None:
         with self.together():
             self.step.max = change["new"]  # a step beyond it moves back to it
 
 
-def _both(pair: tuple[int, int]) -> str:
-    return "".join(f"<span>{value:,} {name}</span>" for value, name in zip(pair, WAYS, strict=True))
+explore, static_figure = Explorer, Explorer.static_figure

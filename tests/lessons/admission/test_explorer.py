@@ -1,27 +1,24 @@
 """The queue explorer of lesson 10 as plain functions and as a widget without a front end."""
 
-import matplotlib.text
 import numpy as np
-import pytest
 
 from kvlab import scheduling
+from kvlab.explorers import admission
 from kvlab.explorers.admission import (
-    BLOCK,
+    BLOCK_SIZE,
     LIMIT,
     MOST_DRAWS,
     MOST_POOL,
     REQUESTS,
     Chart,
     Setting,
-    describe,
     draw_queue,
-    explore,
     reading,
     static_figure,
 )
-from kvlab.explorers.blit import Blitter
+from kvlab.explorers.learner import UNWRITTEN
 from kvlab.paging import blocks_needed
-from tests.pngs import differ, pixels
+from tests.lessons.explorers import AskingTests, Trial, stub
 
 
 class Mine(scheduling.Scheduler):
@@ -40,8 +37,8 @@ def test_the_worst_case_and_the_scheduler_never_pass_the_pool_and_all_get_throug
 def test_blocks_in_use_add_up_to_what_every_request_holds_over_its_life():
     for promise in reading(Setting()).promises.values():
         queue = draw_queue(Setting.tail, Setting.draw)
-        lives = sum(blocks_needed(prompt + done, BLOCK) for prompt, answer in queue for done in range(answer))
-        last = sum(blocks_needed(prompt + answer - 1, BLOCK) for prompt, answer in queue if answer == 1)
+        lives = sum(blocks_needed(prompt + done, BLOCK_SIZE) for prompt, answer in queue for done in range(answer))
+        last = sum(blocks_needed(prompt + answer - 1, BLOCK_SIZE) for prompt, answer in queue if answer == 1)
         assert lives - promise.blocks.sum() >= last
         assert promise.blocks.min() >= 1
 
@@ -68,12 +65,7 @@ def test_the_answer_to_the_question_of_the_lesson():
 def test_a_large_pool_makes_no_promise_a_lie():
     now = reading(Setting(MOST_POOL, 0, 30))
     assert {promise.lie for promise in now.promises.values()} == {None}
-    assert now.verdict.startswith("no promise was a lie") and "never more than the pool" in describe(now)
-
-
-def stub(*arguments):
-    print("debugging")
-    raise NotImplementedError
+    assert now.verdict.startswith("no promise was a lie") and "never more than the pool" in now.describe()
 
 
 class OldestPreempted(scheduling.Scheduler):
@@ -82,61 +74,6 @@ class OldestPreempted(scheduling.Scheduler):
         event = super()._preempt()
         self.running.reverse()
         return event
-
-
-UNWRITTEN = "computed by the library until yours is written"
-
-
-@pytest.mark.parametrize(
-    ("admit", "caption"),
-    [
-        (scheduling.admit, "computed by your admit"),
-        (None, UNWRITTEN),
-        (stub, UNWRITTEN),
-        (lambda queue, free, block: [], "your admit lets in [] of 24 with 48 free blocks: showing the library's"),
-        (lambda queue, free, block: 1 / 0, "your admit raises ZeroDivisionError"),
-    ],
-)
-def test_the_caption_says_whose_admission_is_shown(admit, caption, capsys):
-    now = reading(Setting(), admit)
-    assert now.computed_by.startswith(f"worst case: {caption}")
-    assert now.promises["worst"].at_once == (0, 1)
-    assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "caption"),
-    [
-        (Mine, "computed by your Scheduler"),
-        (None, UNWRITTEN),
-        (stub, UNWRITTEN),
-        (OldestPreempted, "your Scheduler differs in step 6: showing the library's"),
-        (lambda *sizes: None, "your Scheduler raises AttributeError"),
-        (7, "your Scheduler raises TypeError"),
-    ],
-)
-def test_the_caption_says_whose_schedule_is_shown(scheduler, caption, capsys):
-    now = reading(Setting(), None, scheduler)
-    assert caption in now.computed_by.partition("; scheduler: ")[2]
-    assert len(now.played.blocks) == 149
-    assert "Traceback" not in explore(None, scheduler).text.value
-    assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("setting", [Setting(pool=8), Setting(pool=10**6), Setting(tail=-1), Setting(draw=99)])
-def test_a_setting_without_an_answer_is_refused(setting):
-    with pytest.raises(ValueError, match="wanted"):
-        reading(setting)
-
-
-@pytest.mark.parametrize(("name", "value"), [("pool", 30), ("tail", 2), ("draw", 3), ("budget", 16)])
-def test_every_control_changes_the_picture_with_one_redraw(name, value):
-    explorer = explore(scheduling.admit, Mine)
-    before, redraws, words = explorer.picture.value, explorer.redraws, explorer.picture.tooltip
-    getattr(explorer, name).value = value
-    assert explorer.redraws == redraws + 1
-    assert differ(before, explorer.picture.value)
-    assert explorer.picture.tooltip != words
 
 
 def test_marks_stand_where_a_line_first_passes_the_pool():
@@ -157,38 +94,54 @@ def test_what_goes_on_beyond_the_axis_is_said():
         assert chart.beyond.get_text() == said
 
 
-def test_axes_never_move_and_no_text_leaves_the_picture():
-    explorer = explore()
-    chart, canvas = explorer._chart, explorer._blitter.canvas
-    places, paper = [ax.get_position().bounds for ax in chart.figure.axes], canvas.figure.bbox
-    for pool, tail, budget in ((24, 0, 64), (24, 10, 16), (96, 10, 64), (128, 10, 64)):
-        explorer.pool.value, explorer.tail.value, explorer.budget.value = pool, tail, budget
-        assert [ax.get_position().bounds for ax in chart.figure.axes] == places
-        for text in canvas.figure.findobj(matplotlib.text.Text):
-            box = text.get_window_extent(canvas.get_renderer())
-            if text.get_text() and text.get_visible():
-                inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= paper.x1 and box.y1 <= paper.y1
-                assert inside, (text, pool, tail)
+class TestExplorer(AskingTests):
+    trial = Trial(
+        module=admission,
+        right={"admit": scheduling.admit, "Scheduler": Mine},
+        captions=[
+            *(
+                (Setting(), (admit, None), f"worst case: {caption}; scheduler: {UNWRITTEN}")
+                for admit, caption in [
+                    (scheduling.admit, "computed by your admit"),
+                    (None, UNWRITTEN),
+                    (
+                        lambda queue, free, block: [],
+                        "your admit lets in [] of 24 with 48 free blocks: showing the library's",
+                    ),
+                    (
+                        lambda queue, free, block: 1 / 0,
+                        "your admit raises ZeroDivisionError: division by zero: showing the library's",
+                    ),
+                ]
+            ),
+            *(
+                (Setting(), (None, scheduler), f"worst case: {UNWRITTEN}; scheduler: {caption}")
+                for scheduler, caption in [
+                    (Mine, "computed by your Scheduler"),
+                    (OldestPreempted, "your Scheduler differs in step 6: showing the library's"),
+                    (lambda *sizes: None, "your Scheduler raises AttributeError…"),
+                    (stub, UNWRITTEN),
+                ]
+            ),
+        ],
+        changes=[("pool", 30), ("tail", 2), ("draw", 3), ("budget", 16)],
+        walk=[("pool", 24), ("tail", 10), ("draw", 4), ("budget", 200), ("pool", 60)],
+        walk_ends=Setting(60, 10, 4, 200),
+        refused=[
+            (setting, "wanted")
+            for setting in (Setting(pool=8), Setting(pool=10**6), Setting(tail=-1), Setting(draw=99))
+        ],
+        extremes=[
+            Setting(pool, tail, budget=budget)
+            for pool, tail, budget in ((24, 0, 64), (24, 10, 16), (96, 10, 64), (128, 10, 64))
+        ],
+        css="pool tail draw budget",
+    )
+
+    def test_the_first_setting_is_the_one_of_the_question(self, explorer):
+        now = reading(explorer.setting())
+        assert now.promises["worst"].at_once == (0, 1) and len(now.played.blocks) == 149
 
 
-def test_a_picture_after_many_moves_equals_one_drawn_afresh():
-    explorer = explore()
-    for name, value in [("pool", 24), ("tail", 10), ("draw", 4), ("budget", 200), ("pool", 60)]:
-        getattr(explorer, name).value = value
-    chart = Chart()
-    chart.set(reading(Setting(60, 10, 4, 200)))
-    assert not differ(explorer.picture.value, Blitter(chart.figure, chart.moving).png())
-
-
-def test_the_static_figure_draws_what_the_explorer_first_shows():
-    static, live = static_figure(), explore()
-    assert static.alt == live.picture.tooltip
-    assert static.alt.startswith("A lie: by the prompt and by the average")
-    assert static.png() == static_figure().png()
-    assert pixels(static.png()).size == pixels(live.picture.value).size
-
-
-def test_widgets_can_be_found_by_class():
-    explorer = explore()
-    found = {name for control in (*explorer.children[0].children, *explorer.children) for name in control._dom_classes}
-    assert {f"kv-{name}" for name in ("pool", "tail", "draw", "budget", "reading", "picture")} <= found
+def test_the_picture_in_words():
+    assert static_figure().alt.startswith("A lie: by the prompt and by the average")

@@ -2,13 +2,23 @@
 
 import itertools
 
-import matplotlib.text
 import pytest
 
-from kvlab.explorers.blit import Blitter
-from kvlab.explorers.timeline import Chart, Setting, describe, explore, passed_on, reading, sent, static_figure
+from kvlab.explorers import timeline
+from kvlab.explorers.timeline import (
+    MOST_FIRST,
+    MOST_GAP,
+    MOST_HELD,
+    MOST_STALL,
+    MOST_TOKENS,
+    SHOWN,
+    Setting,
+    passed_on,
+    reading,
+    sent,
+)
 from kvlab.scheduling import latency_report
-from tests.pngs import differ, pixels
+from tests.lessons.explorers import AskingTests, Trial
 
 
 def test_a_proxy_lets_no_token_pass_early_and_passes_the_last_on_at_once():
@@ -51,11 +61,7 @@ def test_the_answer_to_the_question_of_the_lesson():
 def test_the_sentence_says_what_the_proxy_does(setting, said):
     now = reading(setting)
     assert now.verdict == said
-    assert describe(now).startswith(f"{said[:1].upper()}{said[1:]}. ")
-
-
-def stub(*arguments):
-    raise NotImplementedError
+    assert now.describe().startswith(f"{said[:1].upper()}{said[1:]}. ")
 
 
 def without_arrival(arrival, stamps):
@@ -66,75 +72,42 @@ def wrong_mean(arrival, stamps):
     return latency_report(arrival, stamps) | {"mean_itl": 0.5}
 
 
-@pytest.mark.parametrize(
-    ("function", "caption"),
-    [
-        (latency_report, "computed by your latency_report"),
-        (None, "computed by the library until yours is written"),
-        (stub, "computed by the library until yours is written"),
-        (wrong_mean, "your latency_report of the server gives {"),
-        (without_arrival, "your latency_report of the server gives {"),
-        (lambda arrival, stamps: 7, "your latency_report of the server gives 7: showing the library's"),
-        (lambda arrival, stamps: {}, "your latency_report of the server gives {}"),
-        (lambda arrival, stamps: dict.fromkeys(latency_report(0, [1]), "x"), "your latency_report of the server gives"),
-        (lambda arrival, stamps: 1 / 0, "your latency_report raises ZeroDivisionError"),
-    ],
-)
-def test_the_caption_says_whose_numbers_are_shown(function, caption):
-    assert reading(Setting(), function).computed_by.startswith(caption)
-    assert "Traceback" not in explore(function).text.value
+OF_SERVER = "your latency_report of the server gives"
+LARGEST = Setting(MOST_TOKENS, MOST_FIRST, MOST_GAP, MOST_STALL, MOST_HELD)
 
 
-@pytest.mark.parametrize("setting", [Setting(tokens=0), Setting(tokens=99), Setting(held=0), Setting(stall=-1)])
-def test_a_setting_without_an_answer_is_refused(setting):
-    with pytest.raises(ValueError, match="wanted"):
-        reading(setting)
+class TestExplorer(AskingTests):
+    trial = Trial(
+        module=timeline,
+        right={"latency_report": latency_report},
+        captions=[
+            (Setting(), (function,), caption)
+            for function, caption in [
+                (latency_report, "computed by your latency_report"),
+                (wrong_mean, f"{OF_SERVER} {{…"),
+                (without_arrival, f"{OF_SERVER} {{…"),
+                (lambda arrival, stamps: 7, f"{OF_SERVER} 7: showing the library's"),
+                (lambda arrival, stamps: {}, f"{OF_SERVER} {{}}: showing the library's"),
+                (lambda arrival, stamps: dict.fromkeys(latency_report(0, [1]), "x"), f"{OF_SERVER} {{…"),
+                (lambda arrival, stamps: 1 / 0, "your latency_report raises ZeroDivisionError…"),
+            ]
+        ],
+        changes=[("tokens", 5), ("first", 290), ("gap", 20), ("stall", 0), ("held", 1), ("tokens", 1)],
+        walk=[("tokens", 1), ("held", 9), ("tokens", 16), ("stall", 0), ("gap", 33), ("first", 50)],
+        walk_ends=Setting(16, 50, 33, 0, 9),
+        refused=[
+            (setting, "wanted")
+            for setting in (Setting(tokens=0), Setting(tokens=99), Setting(held=0), Setting(stall=-1))
+        ],
+        extremes=[
+            Setting(MOST_TOKENS),
+            Setting(MOST_TOKENS, MOST_FIRST),
+            Setting(MOST_TOKENS, MOST_FIRST, MOST_GAP),
+            Setting(MOST_TOKENS, MOST_FIRST, MOST_GAP, MOST_STALL),
+            LARGEST,
+        ],
+        css="tokens first gap stall held",
+    )
 
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("tokens", 5), ("first", 290), ("gap", 20), ("stall", 0), ("held", 1), ("tokens", 1)]
-)
-def test_every_control_changes_the_picture_with_one_redraw(name, value):
-    explorer = explore(latency_report)
-    before, redraws, words = explorer.picture.value, explorer.redraws, explorer.picture.tooltip
-    getattr(explorer, name).value = value
-    assert explorer.redraws == redraws + 1
-    assert differ(before, explorer.picture.value)
-    assert explorer.picture.tooltip != words
-
-
-def test_axes_never_move_and_nothing_leaves_the_picture():
-    explorer = explore()
-    chart, canvas = explorer._chart, explorer._blitter.canvas
-    places, paper = [ax.get_position().bounds for ax in chart.figure.axes], canvas.figure.bbox
-    for name in ("tokens", "first", "gap", "stall", "held"):
-        control = getattr(explorer, name)
-        control.value = control.max
-        assert [ax.get_position().bounds for ax in chart.figure.axes] == places
-        for text in canvas.figure.findobj(matplotlib.text.Text):
-            box = text.get_window_extent(canvas.get_renderer())
-            if text.get_text() and text.get_visible():
-                assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= paper.x1 and box.y1 <= paper.y1, (text, name)
-    assert reading(explorer.setting()).stamps["client"][-1] <= chart.figure.axes[0].get_xlim()[1]
-
-
-def test_a_picture_after_many_moves_equals_one_drawn_afresh():
-    explorer = explore()
-    for name, value in [("tokens", 1), ("held", 9), ("tokens", 16), ("stall", 0), ("gap", 33), ("first", 50)]:
-        getattr(explorer, name).value = value
-    chart = Chart()
-    chart.set(reading(Setting(16, 50, 33, 0, 9)))
-    assert not differ(explorer.picture.value, Blitter(chart.figure, chart.moving).png())
-
-
-def test_the_static_figure_draws_what_the_explorer_first_shows():
-    static, live = static_figure(), explore()
-    assert static.alt == live.picture.tooltip
-    assert static.png() == static_figure().png()
-    assert pixels(static.png()).size == pixels(live.picture.value).size
-
-
-def test_widgets_can_be_found_by_class():
-    explorer = explore()
-    found = {name for control in (*explorer.children[0].children, *explorer.children) for name in control._dom_classes}
-    assert {f"kv-{name}" for name in ("tokens", "first", "gap", "stall", "held", "reading", "picture")} <= found
+    def test_the_last_token_has_its_place_on_the_axis(self, explorer):
+        assert reading(LARGEST).stamps["client"][-1] <= SHOWN == explorer.chart.figure.axes[0].get_xlim()[1]

@@ -2,23 +2,13 @@
 
 from statistics import median
 
-import matplotlib.text
 import pytest
 
 from kvlab.bench import recordings
-from kvlab.explorers.blit import Blitter
-from kvlab.explorers.decode_timing import (
-    Chart,
-    Setting,
-    axis_end,
-    describe,
-    explore,
-    first_setting,
-    reading,
-    sources,
-    static_figure,
-)
-from tests.pngs import differ
+from kvlab.explorers import decode_timing
+from kvlab.explorers.decode_timing import Chart, Explorer, Setting, axis_end, reading, sources
+from kvlab.explorers.learner import UNWRITTEN
+from tests.lessons.explorers import AskingTests, RefusingTests, Trial, stub
 
 CONFIG = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "hidden_size": 32}
 ROW = 2 * 2 * 2 * 8 * 4  # bytes of a token: layers, K and V, KV heads, width, bytes
@@ -41,6 +31,7 @@ MADE = {
     "points": [*STEP, point("concatenated", 10, 1, [30.0]), point("concatenated", 40, 1, outcome="out of memory")],
 }
 RECORDED = recordings.by_machine("decode_timing")
+MADE_SOURCE, SOURCE = "recorded: made", f"recorded: {next(iter(RECORDED))}"
 
 
 def my_line(contexts, seconds):
@@ -56,9 +47,13 @@ def my_bytes(config, num_params, batch, context, weight_bits, kv_bits):
     return num_params * weight_bits // 8, batch * context * ROW
 
 
+def read(setting):
+    return reading(setting, {"made": MADE} | RECORDED)
+
+
 @pytest.mark.parametrize("batch", [1, 3])
 def test_line_bound_and_rate_are_what_the_times_were_made_from(batch):
-    now = reading(MADE, Setting("made", "preallocated", batch, 40), my_line, my_bytes)
+    now = reading(Setting(MADE_SOURCE, "preallocated", batch, 40), {"made": MADE}, None, my_line, my_bytes)
     slope, intercept = now.series.line
     assert slope == pytest.approx(2 * batch * ROW / 1000) and intercept == pytest.approx(5)
     assert now.series.row_rate == pytest.approx(500) and now.series.copy_rate == 1000
@@ -67,14 +62,14 @@ def test_line_bound_and_rate_are_what_the_times_were_made_from(batch):
 
 
 def test_the_sentence_holds_time_bound_and_throughput():
-    now = reading(MADE, Setting("made", "preallocated", 3, 100))
+    now = read(Setting(MADE_SOURCE, "preallocated", 3, 100))
     taken = median(STEP[-1]["seconds"])
     times = taken / ((1000 + 300 * ROW) / 1000)
     assert now.verdict == f"100 tokens: {taken:.4g} s a step, {times:.2f} times the bound; 0 tokens per second in all"
 
 
 def test_a_point_without_a_time_says_why_and_is_marked():
-    now = reading(MADE, Setting("made", "concatenated", 1, 40))
+    now = read(Setting(MADE_SOURCE, "concatenated", 1, 40))
     assert now.verdict == "40 tokens: out of memory, so there is no time to show"
     assert now.series.line is None and now.series.row_rate is None
     chart = Chart()
@@ -84,31 +79,7 @@ def test_a_point_without_a_time_says_why_and_is_marked():
 
 def test_a_point_that_was_not_tried_is_refused():
     with pytest.raises(ValueError, match="concatenated, 3 requests, 10 tokens: not tried in this run"):
-        reading(MADE, Setting("made", "concatenated", 3, 10))
-
-
-def stub(*_):
-    raise NotImplementedError
-
-
-@pytest.mark.parametrize(
-    ("line", "sizes", "caption"),
-    [
-        (None, None, "computed by the library until yours is written"),
-        (stub, my_bytes, "computed by the library until yours is written"),
-        (lambda c, s: (1.0, 2.0), my_bytes, "your fit_line gives (1.0, 2.0) here: showing the library's"),
-        (my_line, lambda *_: 7, "your step_bytes gives 7 here: showing the library's"),
-        (
-            lambda c, s: 1 / 0,
-            my_bytes,
-            "your fit_line raises ZeroDivisionError: division by zero: showing the library's",
-        ),
-    ],
-)
-def test_an_unfinished_or_wrong_answer_is_named_and_the_librarys_is_shown(line, sizes, caption):
-    now = reading(MADE, Setting("made", "preallocated", 1, 10), line, sizes)
-    assert now.computed_by == caption
-    assert now.series.line == pytest.approx((2 * ROW / 1000, 5))
+        read(Setting(MADE_SOURCE, "concatenated", 3, 10))
 
 
 @pytest.mark.parametrize(("largest", "end"), [(0.09, 0.1), (0.1, 0.1), (0.32, 0.32), (0.33, 0.4), (1.3, 1.6), (7, 8)])
@@ -119,51 +90,66 @@ def test_an_axis_ends_at_a_round_number(largest, end):
 def test_a_live_sweep_comes_before_recordings():
     data = sources({"a machine": MADE}, MADE)
     assert list(data) == ["live, this machine", "recorded: a machine"]
-    assert first_setting(data) == Setting("live, this machine", "preallocated", 3, 100)
+    assert Explorer.first_setting({"a machine": MADE}, MADE) == Setting("live, this machine", "preallocated", 3, 100)
 
 
 def test_the_answers_of_the_two_questions_hold():
     (data,) = RECORDED.values()
     contexts = {row["context"] for row in data["points"]}
     ways = {row["way"] for row in data["points"]}
-    slopes = {way: reading(data, Setting("", way, 4, max(contexts))).series.line[0] for way in ways}
+    slopes = {way: read(Setting(SOURCE, way, 4, max(contexts))).series.line[0] for way in ways}
     assert max(slopes, key=slopes.get) == "concatenated"
-    at_zero = {b: reading(data, Setting("", "preallocated", b, max(contexts))).series.line[1] for b in (1, 4)}
+    at_zero = {b: read(Setting(SOURCE, "preallocated", b, max(contexts))).series.line[1] for b in (1, 4)}
     assert at_zero[4] > 1.3 * at_zero[1]
 
 
-def test_every_event_draws_once_and_a_new_source_keeps_what_it_also_has():
-    widget = explore({"a machine": MADE} | RECORDED, None, my_line, my_bytes)
-    assert widget.redraws == 1
-    before = widget.picture.value
-    widget.context.value = 10
-    assert widget.redraws == 2 and differ(before, widget.picture.value)
-    widget.way.value = "concatenated"  # three requests were not tried so
-    assert widget.redraws == 2 and "not tried in this run" in widget.text.value
-    widget.batch.value = 1
-    assert widget.redraws == 3 and "30 s a step" in widget.text.value
-    widget.source.value = f"recorded: {next(iter(RECORDED))}"
-    assert widget.redraws == 4 and widget.way.value == "concatenated" and widget.batch.value == 1
-    assert widget.context.value in {row["context"] for row in next(iter(RECORDED.values()))["points"]}
+class TestExplorer(AskingTests, RefusingTests):
+    trial = Trial(
+        module=decode_timing,
+        data=({"made": MADE} | RECORDED, None),
+        right={"fit_line": my_line, "step_bytes": my_bytes},
+        captions=[
+            (Setting(MADE_SOURCE, "preallocated", 1, 10), (line, step_bytes), caption)
+            for line, step_bytes, caption in [
+                (my_line, my_bytes, "line and bytes computed by your fit_line and step_bytes"),
+                (None, None, UNWRITTEN),
+                (stub, my_bytes, UNWRITTEN),
+                (lambda c, s: (1.0, 2.0), my_bytes, "your fit_line gives (1.0, 2.0) here: showing the library's"),
+                (my_line, lambda *_: 7, "your step_bytes gives 7 here: showing the library's"),
+                (
+                    lambda c, s: 1 / 0,
+                    my_bytes,
+                    "your fit_line raises ZeroDivisionError: division by zero: showing the library's",
+                ),
+            ]
+        ],
+        changes=[("context", 10), ("batch", 1), ("source", SOURCE)],
+        walk=[("context", 10), ("batch", 1), ("way", "concatenated")],
+        walk_ends=Setting(MADE_SOURCE, "concatenated", 1, 10),
+        refused=[
+            (
+                Setting(MADE_SOURCE, "concatenated", 3, 10),
+                "concatenated, 3 requests, 10 tokens: not tried in this run",
+            )
+        ],
+        bad=[("way", "concatenated", "concatenated, 3 requests, 100 tokens: not tried in this run")],
+        extremes=[Explorer.first_setting({name: data}) for name, data in RECORDED.items()],
+        css="source way batch context",
+    )
 
+    def test_the_librarys_line_is_the_one_that_the_times_were_made_from(self):
+        now = read(Setting(MADE_SOURCE, "preallocated", 1, 10))
+        assert now.series.line == pytest.approx((2 * ROW / 1000, 5))
 
-def test_the_widget_and_the_static_picture_show_the_same():
-    chart = Chart()
-    chart.set(reading(MADE, first_setting(sources({"made": MADE}))))
-    blitter = Blitter(chart.figure, chart.moving)
-    assert not differ(blitter.png(), explore({"made": MADE}).picture.value)
-    assert static_figure({"made": MADE}).alt == describe(reading(MADE, Setting("", "preallocated", 3, 100)))
-
-
-@pytest.mark.parametrize("data", [MADE, *RECORDED.values()])
-def test_no_text_leaves_the_paper(data):
-    setting = first_setting({"data": data})
-    chart = Chart()
-    chart.set(reading(data, setting))
-    blitter = Blitter(chart.figure, chart.moving)
-    blitter.png()
-    width, height = blitter.canvas.get_width_height()
-    for text in chart.figure.findobj(matplotlib.text.Text):
-        if text.get_text() and text.get_visible():
-            box = text.get_window_extent()
-            assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height, text.get_text()
+    def test_every_event_draws_once_and_a_new_source_keeps_what_it_also_has(self, explorer):
+        redraws = explorer.redraws
+        explorer.context.value = 10
+        assert explorer.redraws == redraws + 1
+        explorer.way.value = "concatenated"  # three requests were not tried so
+        assert explorer.redraws == redraws + 1 and "not tried in this run" in explorer.text.value
+        explorer.batch.value = 1
+        assert explorer.redraws == redraws + 2 and "30 s a step" in explorer.text.value
+        explorer.source.value = SOURCE
+        assert explorer.redraws == redraws + 3
+        assert explorer.way.value == "concatenated" and explorer.batch.value == 1
+        assert explorer.context.value in {row["context"] for row in next(iter(RECORDED.values()))["points"]}

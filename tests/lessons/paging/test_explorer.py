@@ -2,53 +2,53 @@
 
 import warnings
 
-import matplotlib.text
 import numpy as np
 import pytest
 
 from kvlab import paging
+from kvlab.explorers import paging as paging_explorer
 from kvlab.explorers.blit import Blitter
 from kvlab.explorers.controls import CUSTOM
+from kvlab.explorers.learner import UNWRITTEN
 from kvlab.explorers.paging import (
     MOST_ACTIONS,
-    MOST_BLOCK,
+    MOST_BLOCK_SIZE,
     MOST_TOKENS,
     NUM_BLOCKS,
     SCRIPTS,
     START,
     Chart,
     Setting,
-    describe,
-    explore,
     parse,
     play,
     reading,
     share_falls_below,
     static_figure,
 )
-from tests.pngs import differ, pixels
+from tests.lessons.explorers import AskingTests, RefusingTests, Trial, stub
+from tests.pngs import differ
 
 
 class Mine(paging.BlockPool):
     """A learner's class that is right, and hands out its blocks from the other end."""
 
-    def __init__(self, num_blocks, block):
-        super().__init__(num_blocks, block)
+    def __init__(self, num_blocks, block_size):
+        super().__init__(num_blocks, block_size)
         self._free.reverse()
 
 
-def mine_wasted(lengths, block):
-    return sum(-n % block for n in lengths)
+def mine_wasted(lengths, block_size):
+    return sum(-n % block_size for n in lengths)
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_at_every_step_and_block_size_the_counts_are_those_of_the_tables(script):
-    for block in range(1, MOST_BLOCK + 1):
-        for state in play(paging.BlockPool, script, block):
-            for number in range(NUM_BLOCKS):
-                assert state.refs[number] == len(state.owners(number))
-                assert 0 < state.used(number, block) <= block or not state.refs[number]
-            assert state.free == state.refs.count(0)
+    for block_size in range(1, MOST_BLOCK_SIZE + 1):
+        for state in play(paging.BlockPool, script, block_size):
+            for block_id in range(NUM_BLOCKS):
+                assert state.ref_counts[block_id] == len(state.owners(block_id))
+                assert 0 < state.used(block_id, block_size) <= block_size or not state.ref_counts[block_id]
+            assert state.free == state.ref_counts.count(0)
 
 
 @pytest.mark.parametrize(
@@ -69,28 +69,23 @@ def test_at_every_step_and_block_size_the_counts_are_those_of_the_tables(script)
 )
 def test_the_sentence_says_what_the_action_did(setting, said):
     assert reading(setting).verdict.startswith(said)
-    assert describe(reading(setting)).startswith(f"{said[:1].upper()}{said[1:]}"[:40])
+    assert reading(setting).describe().startswith(f"{said[:1].upper()}{said[1:]}"[:40])
 
 
 def test_the_answers_to_the_two_questions_of_the_lesson():
-    copied = [bool(play(paging.BlockPool, SCRIPTS[START], block)[3].copies) for block in range(1, 9)]
-    assert [block for block, copy in enumerate(copied, start=1) if not copy] == [1, 2, 3, 6]
-    refused = [any(s.refused for s in play(paging.BlockPool, SCRIPTS["a full pool"], block)) for block in range(1, 65)]
+    copied = [bool(play(paging.BlockPool, SCRIPTS[START], size)[3].copies) for size in range(1, 9)]
+    assert [size for size, copy in enumerate(copied, start=1) if not copy] == [1, 2, 3, 6]
+    refused = [any(s.refused for s in play(paging.BlockPool, SCRIPTS["a full pool"], size)) for size in range(1, 65)]
     assert refused == [True] * 4 + [False] * 60
 
 
 def test_the_waste_falls_below_the_line_where_it_is_said_to():
     assert share_falls_below(16) == (180, 360) and share_falls_below(1) == (0, 0)
-    for block in (4, 16, 64):
-        shares = reading(Setting(block=block)).shares
-        mean, worst = share_falls_below(block)
-        assert (shares[worst:] < 0.04).all() and shares[worst - block : worst].max() >= 0.04 * (1 - 1 / block)
-        assert abs(shares[mean - block // 2 : mean + block - block // 2].mean() - 0.04) < 0.003
-
-
-def stub(*arguments):
-    print("debugging")
-    raise NotImplementedError
+    for size in (4, 16, 64):
+        shares = reading(Setting(block_size=size)).shares
+        mean, worst = share_falls_below(size)
+        assert (shares[worst:] < 0.04).all() and shares[worst - size : worst].max() >= 0.04 * (1 - 1 / size)
+        assert abs(shares[mean - size // 2 : mean + size - size // 2].mean() - 0.04) < 0.003
 
 
 class Noisy(Mine):
@@ -135,67 +130,28 @@ class Strange(paging.BlockPool):
         return [99 for _ in super().table(id)]
 
 
-UNWRITTEN = "computed by the library until yours is written"
-
-
-@pytest.mark.parametrize(
-    ("pool", "caption"),
-    [
-        (Mine, "computed by your BlockPool"),
-        (Noisy, "computed by your BlockPool"),
-        (None, UNWRITTEN),
-        (stub, UNWRITTEN),
-        (InPlace, "your BlockPool differs after 'grow B 1': showing the library's"),
-        (NoList, "your BlockPool raises TypeError: "),
-        (Broken, "your BlockPool raises KeyError: 'two\\nlines and more "),
-        (Refuses, "your BlockPool raises ValueError: full"),
-        (Strange, "your BlockPool differs after 'new A 6'"),
-        (7, "your BlockPool raises TypeError: 'int' object is not callable"),
-        (lambda num_blocks, block: None, "your BlockPool raises AttributeError"),
-    ],
-)
-def test_the_caption_says_whose_tables_are_shown(pool, caption, capsys, recwarn):
-    now = reading(Setting(), pool)
-    assert now.computed_by.startswith(f"tables: {caption}") and len(now.computed_by) < 350
-    assert now.state.lengths == reading(Setting()).state.lengths and "\n" not in now.computed_by
-    assert "Traceback" not in explore(pool).text.value
-    assert capsys.readouterr() == ("", "") and not recwarn.list
-
-
-@pytest.mark.parametrize(
-    ("function", "caption"),
-    [
-        (mine_wasted, "waste: computed by your waste"),
-        (stub, f"waste: {UNWRITTEN}"),
-        (lambda lengths, block: len(lengths), "waste: your waste([1], 4) gives 1: showing the library's"),
-        (lambda lengths, block: 3.0, "waste: your waste([1], 4) gives 3.0: showing the library's"),
-    ],
-)
-def test_the_caption_says_whose_waste_is_shown(function, caption):
-    assert reading(Setting(), Mine, function).computed_by.endswith(caption)
-
-
 def test_a_pool_that_does_not_refuse_a_cut_too_long_is_told_so():
     now = reading(Setting("new A 5, cut A 20", 2), Lengthens)
     assert "your BlockPool differs after 'cut A 20'" in now.computed_by and now.state.refused == "ValueError"
 
 
-@pytest.mark.parametrize(("block", "said"), [(1, ["", ""]), (2, ["12", "24"]), (16, ["180", "360"])])
-def test_the_lengths_beyond_which_waste_is_small_stand_at_their_marks(block, said):
+@pytest.mark.parametrize(("block_size", "said"), [(1, ["", ""]), (2, ["12", "24"]), (16, ["180", "360"])])
+def test_the_lengths_beyond_which_waste_is_small_stand_at_their_marks(block_size, said):
     chart = Chart()
-    chart.set(reading(Setting(block=block)))
+    chart.set(reading(Setting(block_size=block_size)))
     assert [text.get_text() for text in chart.lengths] == said
     assert [text.xy[0] for text in chart.lengths] == (list(chart.falls.get_xdata()) or [1, 1])
 
 
 def test_the_range_holds_every_share_that_is_not_drawn_by_itself():
-    for block in (1, 4, MOST_BLOCK):
-        chart, now = Chart(), reading(Setting(block=block))
+    chart = Chart()
+    for block_size in (1, 4, MOST_BLOCK_SIZE):
+        now = reading(Setting(block_size=block_size))
         chart.set(now)
         drawn, top = len(chart.exact.get_xdata()), chart.range.get_xy()
         assert top[0][0] == drawn and top[-1].tolist() == top[0].tolist()
-        for tokens, share in top[1 : MOST_TOKENS - drawn]:
-            assert now.shares[int(tokens) - 1] <= share
+        tokens, shares = top[1 : MOST_TOKENS - drawn].T
+        assert (now.shares[tokens.astype(int) - 1] <= shares).all()
 
 
 def test_the_learners_own_blocks_are_shown():
@@ -224,47 +180,6 @@ def test_actions_that_make_no_sense_are_refused_with_what_was_wanted(script, sai
         parse(script)
 
 
-@pytest.mark.parametrize("setting", [Setting(block=0), Setting(step=-1), Setting(step=9), Setting(script="x")])
-def test_a_setting_without_an_answer_is_refused(setting):
-    with pytest.raises(ValueError, match="wanted"):
-        reading(setting)
-
-
-CHANGES = [("step", 2), ("step", 0), ("block", 16), ("script", "new A 3; new B 2"), ("scripts", "growth")]
-
-
-@pytest.mark.parametrize(("name", "value"), CHANGES)
-def test_every_control_changes_the_picture_with_one_redraw(name, value):
-    explorer = explore(Mine, mine_wasted)
-    before, redraws, words = explorer.picture.value, explorer.redraws, explorer.picture.tooltip
-    getattr(explorer, name).value = value
-    assert explorer.redraws == redraws + 1
-    assert differ(before, explorer.picture.value)
-    assert explorer.picture.tooltip != words
-
-
-def test_a_scene_starts_at_its_first_action_and_the_step_ends_at_the_last():
-    explorer = explore()
-    explorer.scripts.value = "a full pool"
-    assert (explorer.step.value, explorer.step.max) == (1, 6)
-    explorer.step.value = 6
-    explorer.script.value = "new A 3, free A"
-    assert (explorer.step.value, explorer.step.max, explorer.scripts.value) == (2, 2, CUSTOM)
-    explorer.script.value = "new A 3, what"
-    assert "got &#x27;what&#x27;" in explorer.text.value and "Still shown: the last setting" in explorer.text.value
-
-
-def test_back_is_the_picture_that_was_there_before():
-    explorer = explore()
-    seen = []
-    for step in range(explorer.step.max + 1):
-        explorer.step.value = step
-        seen.append(explorer.picture.value)
-    for step in reversed(range(explorer.step.max + 1)):
-        explorer.step.value = step
-        assert not differ(explorer.picture.value, seen[step])
-
-
 def test_a_copy_is_outlined_and_nothing_else():
     chart = Chart()
     for step in range(9):
@@ -273,23 +188,7 @@ def test_a_copy_is_outlined_and_nothing_else():
         wide = [number for number, frame in enumerate(chart.frames) if frame.get_linewidth() > 2]
         assert wide == sorted(block for pair in now.state.copies for block in pair)
         assert chart.arrow.get_visible() == bool(now.state.copies)
-        assert [each.get_text() for each in chart.counts] == [f"×{n}" if n else "" for n in now.state.refs]
-
-
-def test_axes_never_move_and_no_text_leaves_the_picture():
-    explorer = explore()
-    chart, canvas = explorer._chart, explorer._blitter.canvas
-    places, paper = [ax.get_position().bounds for ax in chart.figure.axes], canvas.figure.bbox
-    for block in (1, 2, 16, MOST_BLOCK):
-        for scene in SCRIPTS:
-            explorer.scripts.value, explorer.block.value = scene, block
-            explorer.step.value = explorer.step.max
-            assert [ax.get_position().bounds for ax in chart.figure.axes] == places
-            for text in canvas.figure.findobj(matplotlib.text.Text):
-                box = text.get_window_extent(canvas.get_renderer())
-                if text.get_text() and text.get_visible():
-                    inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= paper.x1 and box.y1 <= paper.y1
-                    assert inside, (text, block, scene)
+        assert [each.get_text() for each in chart.counts] == [f"×{n}" if n else "" for n in now.state.ref_counts]
 
 
 def test_five_owners_fit_into_a_block():
@@ -301,24 +200,71 @@ def test_five_owners_fit_into_a_block():
     assert name.get_window_extent(canvas.get_renderer()).width < frame.get_window_extent().width
 
 
-def test_a_picture_after_many_moves_equals_one_drawn_afresh():
-    explorer = explore()
-    for name, value in [("block", 64), ("scripts", "growth"), ("step", 5), ("block", 1), ("step", 3), ("block", 3)]:
-        getattr(explorer, name).value = value
-    chart = Chart()
-    chart.set(reading(Setting(SCRIPTS["growth"], 3, 3)))
-    assert not differ(explorer.picture.value, Blitter(chart.figure, chart.moving).png())
+BY_MINE, WASTE = "tables: computed by your BlockPool; waste: ", "your waste([1], 4) gives"
+POOLS = [
+    (Mine, "computed by your BlockPool…"),
+    (Noisy, "computed by your BlockPool…"),
+    (InPlace, "your BlockPool differs after 'grow B 1': showing the library's…"),
+    (NoList, "your BlockPool raises TypeError: …"),
+    (Broken, "your BlockPool raises KeyError: 'two\\nlines and more …"),
+    (Refuses, "your BlockPool raises ValueError: full…"),
+    (Strange, "your BlockPool differs after 'new A 6'…"),
+    (lambda num_blocks, block_size: None, "your BlockPool raises AttributeError…"),
+]
 
 
-def test_the_static_figure_draws_what_the_explorer_first_shows():
-    static, live = static_figure(Mine, mine_wasted), explore(Mine, mine_wasted)
-    assert static.alt == live.picture.tooltip
-    assert static.alt.startswith("Grow B 1: block 10 is shared")
-    assert static.png() == static_figure(Mine, mine_wasted).png()
-    assert pixels(static.png()).size == pixels(live.picture.value).size
+class TestExplorer(AskingTests, RefusingTests):
+    trial = Trial(
+        module=paging_explorer,
+        right={"BlockPool": Mine, "waste": mine_wasted},
+        captions=[
+            *((Setting(), (pool, None), f"tables: {caption}") for pool, caption in POOLS),
+            (Setting(), (Mine, mine_wasted), f"{BY_MINE}computed by your waste"),
+            (Setting(), (Mine, stub), f"{BY_MINE}{UNWRITTEN}"),
+            (Setting(), (Mine, lambda lengths, size: len(lengths)), f"{BY_MINE}{WASTE} 1: showing the library's"),
+            (Setting(), (Mine, lambda lengths, size: 3.0), f"{BY_MINE}{WASTE} 3.0: showing the library's"),
+        ],
+        changes=[("step", 2), ("step", 0), ("block_size", 16), ("script", "new A 3; new B 2"), ("scripts", "growth")],
+        walk=[
+            *(("block_size", 64), ("scripts", "growth"), ("step", 5), ("block_size", 1), ("step", 3)),
+            ("block_size", 3),
+        ],
+        walk_ends=Setting(SCRIPTS["growth"], 3, 3),
+        refused=[
+            (setting, "wanted")
+            for setting in (Setting(block_size=0), Setting(step=-1), Setting(step=9), Setting(script="x"))
+        ],
+        bad=[("script", "new A 3, what", "got 'what'")],
+        extremes=[
+            Setting(script, len(parse(script)), block_size)
+            for block_size in (1, 2, 16, MOST_BLOCK_SIZE)
+            for script in SCRIPTS.values()
+        ],
+        longest=350,
+        css="scripts script step block",
+    )
+
+    def shown(self, now):
+        """A pool chooses its own blocks."""
+        state = now.state
+        return state.lengths, state.refused, state.free, sorted(state.ref_counts), now.shares.tolist()
+
+    def test_a_scene_starts_at_its_first_action_and_the_step_ends_at_the_last(self, explorer):
+        explorer.scripts.value = "a full pool"
+        assert (explorer.step.value, explorer.step.max) == (1, 6)
+        explorer.step.value = 6
+        explorer.script.value = "new A 3, free A"
+        assert (explorer.step.value, explorer.step.max, explorer.scripts.value) == (2, 2, CUSTOM)
+
+    def test_back_is_the_picture_that_was_there_before(self, explorer):
+        seen = []
+        for step in range(explorer.step.max + 1):
+            explorer.step.value = step
+            seen.append(explorer.picture.value)
+        for step in reversed(range(explorer.step.max + 1)):
+            explorer.step.value = step
+            assert not differ(explorer.picture.value, seen[step])
 
 
-def test_widgets_can_be_found_by_class():
-    explorer = explore()
-    found = {name for control in (*explorer.children[0].children, *explorer.children) for name in control._dom_classes}
-    assert {f"kv-{name}" for name in ("scripts", "script", "step", "block", "reading", "picture")} <= found
+def test_the_picture_in_words():
+    assert static_figure(Mine, mine_wasted).alt.startswith("Grow B 1: block 10 is shared")

@@ -1,13 +1,10 @@
 """The explorer of lesson 04 as plain functions and as a widget without a front end."""
 
-import warnings
-
-import matplotlib.text
 import numpy as np
 import pytest
 
 from kvlab import masks
-from kvlab.explorers.blit import Blitter
+from kvlab.explorers import rectangular_masks
 from kvlab.explorers.rectangular_masks import (
     MOST_CACHED,
     MOST_CHUNK,
@@ -16,12 +13,10 @@ from kvlab.explorers.rectangular_masks import (
     TOP_LEFT,
     Chart,
     Setting,
-    describe,
-    explore,
     reading,
     static_figure,
 )
-from tests.pngs import differ, pixels
+from tests.lessons.explorers import AskingTests, Trial, stub
 
 WINDOWED = Setting(cached=4, chunk=3, window=3)
 
@@ -68,7 +63,7 @@ def test_every_setting_has_the_masks_of_its_positions(beside):
 )
 def test_the_sentence_says_which_key_leaks_or_is_lost(setting, said):
     assert reading(setting).verdict == said
-    assert describe(reading(setting)).startswith(f"{said[:1].upper()}{said[1:]}. Right: query ")
+    assert reading(setting).describe().startswith(f"{said[:1].upper()}{said[1:]}. Right: query ")
 
 
 def test_from_the_window_on_the_top_left_mask_shows_stale_keys_only():
@@ -84,80 +79,19 @@ def test_from_the_window_on_the_top_left_mask_shows_stale_keys_only():
                 assert unseen == (window >= cached + 1)
 
 
-def stub(*sizes):
-    print("debugging")
-    raise NotImplementedError
-
-
-def noisy(*sizes):
-    print("debugging")
-    warnings.warn("careful", stacklevel=1)
-    np.log(np.zeros(1))
-    return (mine if len(sizes) == 2 else mine_windowed)(*sizes)
-
-
-def broken(*sizes):
-    raise KeyError("two\nlines " + "and more " * 100)
-
-
-UNWRITTEN = "computed by the library until yours is written"
-
-
-@pytest.mark.parametrize(("setting", "name"), [(Setting(), "allowed"), (WINDOWED, "window_allowed")])
-@pytest.mark.parametrize(
-    ("function", "caption"),
-    [
-        (noisy, "computed by your {}"),
-        (None, UNWRITTEN),
-        (stub, UNWRITTEN),
-        (broken, "your {} raises KeyError: 'two\\nlines and more "),
-        (7, "your {} raises TypeError: 'int' object is not callable"),
-        (lambda *sizes: None, "your {}{} gives no bool array of shape "),
-        (lambda *sizes: masks.allowed(*sizes[:2]).astype(int), "your {}{} gives no bool array of shape "),
-        (lambda *sizes: masks.allowed(*sizes[:2]).T, "your {}{} gives no bool array of shape "),
-        (lambda *sizes: masks.allowed(*sizes[:2]).tolist(), "your {}{} gives no bool array of shape "),
-        (lambda *sizes: masks.top_left(*sizes[:2]), "your {}{} gives "),
-        (lambda *sizes: np.ones((sizes[1], sizes[0] + sizes[1]), dtype=bool), "your {}{} gives True in row 0, column "),
-    ],
-)
-def test_the_caption_says_whose_mask_is_shown(setting, name, function, caption, capsys, recwarn):
-    sizes = (setting.cached, setting.chunk, setting.window)[: 3 if setting.windowed else 2]
-    now = reading(setting, function, function)
-    assert now.computed_by.startswith(caption.format(name, sizes)) and len(now.computed_by) < 300
-    assert (now.right == reading(setting).right).all() and "\n" not in now.computed_by
-    assert "Traceback" not in explore(function, function).text.value
-    assert capsys.readouterr() == ("", "") and not recwarn.list
+CAPTIONS = [
+    (lambda *sizes: None, "your {}{} gives no bool array of shape …"),
+    (lambda *sizes: masks.allowed(*sizes[:2]).astype(int), "your {}{} gives no bool array of shape …"),
+    (lambda *sizes: masks.allowed(*sizes[:2]).T, "your {}{} gives no bool array of shape …"),
+    (lambda *sizes: masks.allowed(*sizes[:2]).tolist(), "your {}{} gives no bool array of shape …"),
+    (lambda *sizes: masks.top_left(*sizes[:2]), "your {}{} gives …"),
+    (lambda *sizes: np.ones((sizes[1], sizes[0] + sizes[1]), dtype=bool), "your {}{} gives True in row 0, column …"),
+]
 
 
 def test_a_mask_that_is_right_only_without_a_cache_is_not_yet_right():
     now = reading(Setting(cached=0, chunk=4), lambda cached, chunk: masks.top_left(cached, chunk))
     assert now.computed_by == "your allowed(3, 2) gives False in row 0, column 1: showing the library's"
-
-
-@pytest.mark.parametrize("setting", [Setting(cached=-1), Setting(chunk=0), Setting(window=0), Setting(beside="left")])
-def test_a_setting_without_an_answer_is_refused(setting):
-    with pytest.raises(ValueError, match="wanted"):
-        reading(setting)
-
-
-CHANGES = [("cached", 0), ("cached", 7), ("chunk", 1), ("chunk", 5), ("window", 2), ("beside", NO_MASK)]
-
-
-@pytest.mark.parametrize(("name", "value"), CHANGES)
-def test_every_control_changes_the_picture_with_one_redraw(name, value):
-    explorer = explore(mine, mine_windowed)
-    before, redraws, words = explorer.picture.value, explorer.redraws, explorer.picture.tooltip
-    getattr(explorer, name).value = value
-    assert explorer.redraws == redraws + 1
-    assert differ(before, explorer.picture.value)
-    assert explorer.picture.tooltip != words
-
-
-def test_the_window_asks_the_other_function():
-    explorer = explore(mine, stub)
-    assert "Computed by your allowed." in explorer.text.value
-    explorer.window.value = 2
-    assert "Computed by the library until yours is written." in explorer.text.value
 
 
 def test_as_many_cells_are_outlined_as_differ():
@@ -172,44 +106,40 @@ def test_as_many_cells_are_outlined_as_differ():
         assert sorted(shown) == sorted([key, row] for row, key in np.argwhere(now.right).tolist())
 
 
-def test_axes_never_move_and_no_text_leaves_the_picture():
-    explorer = explore()
-    grids, canvas = explorer._chart.grids, explorer._blitter.canvas
-    places, paper = [grid.axes.get_position().bounds for grid in grids], canvas.figure.bbox
-    for cached in (0, MOST_CACHED):
-        for chunk in (1, MOST_CHUNK):
-            for beside in (TOP_LEFT, NO_MASK):
-                explorer.cached.value, explorer.chunk.value, explorer.beside.value = cached, chunk, beside
-                for grid, place in zip(grids, places, strict=True):
-                    assert grid.axes.get_position().bounds == place
-                    assert grid.axes.get_xlim() == (-0.5, MOST_KEYS - 0.5)
-                for text in canvas.figure.findobj(matplotlib.text.Text):
-                    box = text.get_window_extent(canvas.get_renderer())
-                    if text.get_text() and text.get_visible():
-                        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= paper.x1 and box.y1 <= paper.y1
-                        assert inside, (text, cached, chunk)
+class TestExplorer(AskingTests):
+    trial = Trial(
+        module=rectangular_masks,
+        right={"allowed": mine, "window_allowed": mine_windowed},
+        asked_at={"window_allowed": WINDOWED},
+        captions=[
+            (setting, (function, function), caption.format(name, sizes))
+            for setting, name, sizes in [(Setting(), "allowed", (3, 2)), (WINDOWED, "window_allowed", (4, 3, 3))]
+            for function, caption in CAPTIONS
+        ],
+        changes=[("cached", 0), ("cached", 7), ("chunk", 1), ("chunk", 5), ("window", 2), ("beside", NO_MASK)],
+        walk=[("chunk", 5), ("cached", 7), ("window", 1), ("beside", NO_MASK), ("cached", 2), ("chunk", 3)],
+        walk_ends=Setting(2, 3, 1, NO_MASK),
+        refused=[
+            (setting, "wanted")
+            for setting in (Setting(cached=-1), Setting(chunk=0), Setting(window=0), Setting(beside="left"))
+        ],
+        extremes=[
+            Setting(cached, chunk, beside=beside)
+            for cached in (0, MOST_CACHED)
+            for chunk in (1, MOST_CHUNK)
+            for beside in (TOP_LEFT, NO_MASK)
+        ],
+        css="cached chunk window beside",
+    )
+
+    def test_the_window_asks_the_other_function(self, asking, explorer):
+        assert "Computed by your allowed." in asking(mine, stub)
+        explorer.window.value = 2
+        assert "Computed by the library until yours is written." in explorer.text.value
+
+    def test_the_axes_end_where_they_are_said_to(self, explorer):
+        assert [grid.axes.get_xlim() for grid in explorer.chart.grids] == [(-0.5, MOST_KEYS - 0.5)] * 2
 
 
-def test_a_picture_after_many_moves_equals_one_drawn_afresh():
-    explorer = explore()
-    moves = [("chunk", 5), ("cached", 7), ("window", 1), ("beside", NO_MASK), ("cached", 2), ("chunk", 3)]
-    for name, value in moves:
-        getattr(explorer, name).value = value
-    chart = Chart()
-    chart.set(reading(Setting(2, 3, 1, NO_MASK)))
-    assert not differ(explorer.picture.value, Blitter(chart.figure, chart.moving).png())
-
-
-def test_the_static_figure_draws_what_the_explorer_first_shows():
-    static, live = static_figure(mine, mine_windowed), explore(mine, mine_windowed)
-    assert static.alt == live.picture.tooltip
-    assert static.alt.startswith("Top-left mask: query 3 loses keys 1 to 3")
-    assert static.png() == static_figure(mine, mine_windowed).png()
-    assert pixels(static.png()).size == pixels(live.picture.value).size
-
-
-def test_widgets_can_be_found_by_class():
-    explorer = explore()
-    found = {name for control in (*explorer.children[0].children, *explorer.children) for name in control._dom_classes}
-    names = ("cached", "chunk", "window", "beside", "reading", "picture")
-    assert {f"kv-{name}" for name in names} <= found
+def test_the_picture_in_words():
+    assert static_figure(mine, mine_windowed).alt.startswith("Top-left mask: query 3 loses keys 1 to 3")

@@ -4,27 +4,15 @@ import re
 import warnings
 from itertools import product
 
-import matplotlib.text
 import pytest
 
 from kvlab import roofline
-from kvlab.explorers.blit import Blitter
-from kvlab.explorers.roofline import (
-    ATTENTION,
-    BATCHES,
-    CONTEXTS,
-    Chart,
-    Setting,
-    describe,
-    explore,
-    reading,
-    static_figure,
-)
+from kvlab.explorers import roofline as roofline_explorer
+from kvlab.explorers.learner import UNWRITTEN
+from kvlab.explorers.roofline import ATTENTION, BATCHES, CONTEXTS, Chart, Setting, reading
 from kvlab.gpus import gpus
 from kvlab.sizes import BITS_PER_ELEMENT
-from tests.pngs import differ, pixels
-
-UNWRITTEN = "computed by the library until yours is written"
+from tests.lessons.explorers import AskingTests, Trial, stub
 
 
 def mine(config, num_params, batch, context, weight_bits, kv_bits):
@@ -36,10 +24,6 @@ def mine(config, num_params, batch, context, weight_bits, kv_bits):
 
 def my_ceiling(config, num_params, context, kv_bits):
     return roofline.intensity_ceiling(config, num_params, context, kv_bits) * (1 + 1e-15)
-
-
-def stub(*arguments):
-    raise NotImplementedError
 
 
 @pytest.mark.parametrize(
@@ -61,7 +45,7 @@ def stub(*arguments):
 )
 def test_the_sentence_says_what_bounds_the_step_and_what_a_batch_can_do(setting, said):
     assert reading(setting).verdict.startswith(said)
-    assert describe(reading(setting)).startswith(f"{said[:1].upper()}{said[1:]}"[:40])
+    assert reading(setting).describe().startswith(f"{said[:1].upper()}{said[1:]}"[:40])
 
 
 def test_the_answers_to_the_two_questions_of_the_lesson():
@@ -96,74 +80,9 @@ def test_prefill_of_one_token_is_decode_of_one_in_every_attention():
         assert now.prefill == now.decode == now.alone
 
 
-@pytest.mark.parametrize(
-    ("function", "caption"),
-    [
-        (mine, "decode: computed by your decode_cost"),
-        (None, f"decode: {UNWRITTEN}"),
-        (stub, f"decode: {UNWRITTEN}"),
-        (lambda *a: 7, "decode: your decode_cost gives 7 for batch, context and bits (64, 8192, 16, 16)"),
-        (lambda *a: (1.0, 2), "decode: your decode_cost gives (1.0, 2) for batch"),
-        (
-            lambda c, n, b, s, w, k: roofline.decode_cost(c, n, b, s, 16, 16),
-            "decode: your decode_cost gives (48192577536, 16063275008) for batch, context and bits (3, 7, 5, 3)",
-        ),
-        (lambda *a: 1 / 0, "decode: your decode_cost raises ZeroDivisionError"),
-    ],
-)
-def test_the_caption_says_whose_counts_are_shown(function, caption, capsys, recwarn):
-    now = reading(Setting(), function)
-    assert now.computed_by.startswith(caption) and len(now.computed_by) < 400
-    assert now.decode == reading(Setting()).decode
-    assert "Traceback" not in explore(function).text.value
-    assert capsys.readouterr() == ("", "") and not recwarn.list
-
-
-@pytest.mark.parametrize(
-    ("function", "caption"),
-    [
-        (my_ceiling, "ceiling: computed by your intensity_ceiling"),
-        (stub, f"ceiling: {UNWRITTEN}"),
-        (lambda *a: 64, "ceiling: your intensity_ceiling gives 64, the library 18.96: showing the library's"),
-        (lambda *a: None, "ceiling: your intensity_ceiling gives None, the library 18.96: showing the library's"),
-        (lambda *a: True, "ceiling: your intensity_ceiling gives True, the library 18.96: showing the library's"),
-    ],
-)
-def test_the_caption_says_whose_ceiling_is_shown(function, caption):
-    assert reading(Setting(), mine, function).computed_by.endswith(caption)
-
-
 def test_a_latent_is_said_to_be_the_librarys():
     by = reading(Setting(variant="MLA"), mine, my_ceiling).computed_by
     assert "by the library: your functions count no latent" in by
-
-
-@pytest.mark.parametrize(
-    "setting", [Setting(batch=0), Setting(context=0), Setting(variant="GPA"), Setting(gpu="x"), Setting(cache="x")]
-)
-def test_a_setting_without_an_answer_is_refused(setting):
-    with pytest.raises(ValueError, match="wanted"):
-        reading(setting)
-
-
-CHANGES = [
-    ("batch", 1),
-    ("context", 128),
-    ("variant", "MLA"),
-    ("gpu", "T4"),
-    ("weights", "INT4"),
-    ("cache", "FP8"),
-]
-
-
-@pytest.mark.parametrize(("name", "value"), CHANGES)
-def test_every_control_changes_the_picture_with_one_redraw(name, value):
-    explorer = explore(mine, my_ceiling)
-    before, redraws, words = explorer.picture.value, explorer.redraws, explorer.picture.tooltip
-    getattr(explorer, name).value = value
-    assert explorer.redraws == redraws + 1
-    assert differ(before, explorer.picture.value)
-    assert explorer.picture.tooltip != words
 
 
 def test_decode_stalls_below_the_ridge_and_prefill_is_beyond_it():
@@ -175,80 +94,97 @@ def test_decode_stalls_below_the_ridge_and_prefill_is_beyond_it():
     assert "left out" in " ".join(text.get_text() for text in chart.figure.texts)
 
 
-def test_axes_never_move_and_no_text_leaves_the_picture():
-    explorer = explore()
-    chart, canvas = explorer._chart, explorer._blitter.canvas
-    place, paper = chart.axes.get_position().bounds, canvas.figure.bbox
-    renderer = canvas.get_renderer()
-    for variant in ATTENTION:
-        for cache in ("FP32", "INT4"):
-            for context in (CONTEXTS[0], 2048, CONTEXTS[-1]):
-                for gpu in ("T4", "L40S", "B200 SXM"):
-                    chart.set(reading(Setting(1, context, variant, "BF16", cache, gpu)))
-                    assert chart.axes.get_position().bounds == place
-                    for text in (chart.ridge_name, chart.ceiling_name, chart.gpu):
-                        box = text.get_window_extent(renderer)
-                        assert box.x0 >= chart.axes.bbox.x0 and box.x1 <= paper.x1, (text, variant, cache, context)
-                    boxes = [each.get_window_extent(renderer) for each in (chart.ridge_name, chart.ceiling_name)]
-                    assert not boxes[0].overlaps(boxes[1])
-                    for line in (chart.ridge, chart.ceiling):
-                        x, _ = chart.axes.transData.transform((line.get_xdata()[0], 1))
-                        assert not any(box.x0 < x < box.x1 for box in boxes), (line, variant, cache, context, gpu)
-    for text in canvas.figure.findobj(matplotlib.text.Text):
-        box = text.get_window_extent(renderer)
-        if text.get_text() and text.get_visible():
-            assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= paper.x1 and box.y1 <= paper.y1, text
-
-
-def test_a_picture_after_many_moves_equals_one_drawn_afresh():
-    explorer = explore()
-    for name, value in [("batch", 4096), ("context", 128), ("variant", "MQA"), ("gpu", "L4"), ("batch", 2)]:
-        getattr(explorer, name).value = value
-    chart = Chart()
-    chart.set(reading(Setting(2, 128, "MQA", gpu="L4")))
-    assert not differ(explorer.picture.value, Blitter(chart.figure, chart.moving).png())
-
-
-def test_the_static_figure_draws_what_the_explorer_first_shows():
-    static, live = static_figure(mine, my_ceiling), explore(mine, my_ceiling)
-    assert static.alt == live.picture.tooltip and "prefill of as many 8,705" in static.alt
-    assert static.png() == static_figure(mine, my_ceiling).png()
-    assert pixels(static.png()).size == pixels(live.picture.value).size
-
-
-def test_the_reading_is_told_with_units_and_says_what_fits():
-    explorer = explore()
-    for said in (
-        "15.37 FLOP/byte",
-        "at least 25.31 ms",
-        "at most 2,529 tokens/s",
-        "beyond the 80 GB (nominal)",
-    ):
-        assert said in explorer.text.value
-    explorer.batch.value = 1
-    assert "within the 80 GB" in explorer.text.value
-    explorer.batch.value, explorer.context.value, explorer.gpu.value = 4096, 131_072, "T4"
-    explorer.weights.value = explorer.cache.value = "INT4"
-    assert "17,592 GB" in explorer.text.value
-    explorer.variant.value = "MLA"
-    assert "as in DeepSeek-V3 (hypothetical here)" in explorer.text.value
-
-
-def test_no_number_is_told_with_an_exponent():
-    explorer = explore()
-    ends = product((1, 4096), (128, 131_072), ATTENTION, gpus(), ("FP32", "INT4"), ("FP32", "INT4"))
-    for batch, context, variant, gpu, weights, cache in ends:
+@pytest.mark.parametrize("variant", ATTENTION)
+def test_no_number_is_told_with_an_exponent(variant):
+    ends = product((1, 4096), (128, 131_072), gpus(), ("FP32", "INT4"), ("FP32", "INT4"))
+    for batch, context, gpu, weights, cache in ends:
         setting = Setting(batch, context, variant, weights, cache, gpu)
-        assert not re.search(r"\de[+-]\d", explorer.tell(setting, explorer.read(setting))), setting
+        assert not re.search(r"\de[+-]\d", reading(setting).tell()), setting
 
 
-def test_every_type_of_element_is_offered_for_weights_and_cache():
-    explorer = explore()
-    assert list(explorer.weights.options) == list(explorer.cache.options) == list(BITS_PER_ELEMENT)
+BY_MINE = "decode: computed by your decode_cost; ceiling: "
 
 
-def test_widgets_can_be_found_by_class():
-    explorer = explore()
-    found = {name for control in (*explorer.children[0].children, *explorer.children) for name in control._dom_classes}
-    names = ("batch", "context", "variant", "gpu", "weights", "cache", "reading", "picture")
-    assert {f"kv-{name}" for name in names} <= found
+class TestExplorer(AskingTests):
+    trial = Trial(
+        module=roofline_explorer,
+        right={"decode_cost": mine, "intensity_ceiling": my_ceiling},
+        captions=[
+            *(
+                (Setting(), (function, None), f"decode: {caption}")
+                for function, caption in [
+                    (mine, "computed by your decode_cost…"),
+                    (lambda *a: 7, "your decode_cost gives 7 for batch, context and bits (64, 8192, 16, 16)…"),
+                    (lambda *a: (1.0, 2), "your decode_cost gives (1.0, 2) for batch…"),
+                    (
+                        lambda c, n, b, s, w, k: roofline.decode_cost(c, n, b, s, 16, 16),
+                        "your decode_cost gives (48192577536, 16063275008) for batch, context and bits (3, 7, 5, 3)…",
+                    ),
+                    (lambda *a: 1 / 0, "your decode_cost raises ZeroDivisionError…"),
+                ]
+            ),
+            *(
+                (Setting(), (mine, function), f"{BY_MINE}{caption}")
+                for function, caption in [
+                    (my_ceiling, "computed by your intensity_ceiling"),
+                    (stub, UNWRITTEN),
+                    (lambda *a: 64, "your intensity_ceiling gives 64, the library 18.96: showing the library's"),
+                    (lambda *a: None, "your intensity_ceiling gives None, the library 18.96: showing the library's"),
+                    (lambda *a: True, "your intensity_ceiling gives True, the library 18.96: showing the library's"),
+                ]
+            ),
+        ],
+        changes=[
+            *(("batch", 1), ("context", 128), ("variant", "MLA"), ("gpu", "T4"), ("weights", "INT4"), ("cache", "FP8"))
+        ],
+        walk=[("batch", 4096), ("context", 128), ("variant", "MQA"), ("gpu", "L4"), ("batch", 2)],
+        walk_ends=Setting(2, 128, "MQA", gpu="L4"),
+        refused=[
+            (setting, "wanted")
+            for setting in [
+                *(Setting(batch=0), Setting(context=0), Setting(variant="GPA"), Setting(gpu="x"), Setting(cache="x"))
+            ]
+        ],
+        extremes=[
+            Setting(1, context, variant, "BF16", cache, gpu)
+            for variant in ATTENTION
+            for cache in ("FP32", "INT4")
+            for context in (CONTEXTS[0], 2048, CONTEXTS[-1])
+            for gpu in ("T4", "L40S", "B200 SXM")
+        ],
+        longest=400,
+        css="batch context variant gpu weights cache",
+    )
+
+    def test_no_line_runs_through_a_word_and_no_word_leaves_the_axes(self, explorer):
+        chart, renderer = explorer.chart, explorer._blitter.canvas.get_renderer()
+        for setting in self.trial.extremes:
+            chart.set(reading(setting))
+            assert chart.gpu.get_window_extent(renderer).x0 >= chart.axes.bbox.x0
+            boxes = [each.get_window_extent(renderer) for each in (chart.ridge_name, chart.ceiling_name)]
+            assert all(box.x0 >= chart.axes.bbox.x0 for box in boxes), setting
+            for line in (chart.ridge, chart.ceiling):
+                x, _ = chart.axes.transData.transform((line.get_xdata()[0], 1))
+                assert not any(box.x0 < x < box.x1 for box in boxes), (line, setting)
+
+    def test_the_reading_is_told_with_units_and_says_what_fits(self, explorer):
+        for said in (
+            "15.37 FLOP/byte",
+            "at least 25.31 ms",
+            "at most 2,529 tokens/s",
+            "beyond the 80 GB (nominal)",
+        ):
+            assert said in explorer.text.value
+        explorer.batch.value = 1
+        assert "within the 80 GB" in explorer.text.value
+        explorer.batch.value, explorer.context.value, explorer.gpu.value = 4096, 131_072, "T4"
+        explorer.weights.value = explorer.cache.value = "INT4"
+        assert "17,592 GB" in explorer.text.value
+        explorer.variant.value = "MLA"
+        assert "as in DeepSeek-V3 (hypothetical here)" in explorer.text.value
+
+    def test_every_type_of_element_is_offered_for_weights_and_cache(self, explorer):
+        assert list(explorer.weights.options) == list(explorer.cache.options) == list(BITS_PER_ELEMENT)
+
+    def test_the_picture_in_words(self, explorer):
+        assert "prefill of as many 8,705" in explorer.picture.tooltip
