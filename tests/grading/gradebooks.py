@@ -1,4 +1,7 @@
-"""Results to record, and a gradebook's rows in a form that two databases can be compared by."""
+"""Results to record, a gradebook's rows in a form that two databases can be compared by, processes to be killed."""
+
+import multiprocessing
+from multiprocessing.context import BaseContext
 
 from nbgrader.api import Base
 from nbgrader.plugins import LateSubmissionPlugin
@@ -18,6 +21,13 @@ def result(lesson: Lesson, student: str, right: set[str], status: str = GRADED, 
     """A result with these exercises right and all others wrong."""
     verdicts = [Verdict(name, "right" if name in right else "wrong", worth) for name, worth in lesson.exercises.items()]
     return Result(student, lesson.slug, status, tuple(verdicts), **fields)
+
+
+def fresh_processes() -> BaseContext:
+    """Starts processes that share nothing with this one and have imported the grader and nbgrader already."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["autograde.cli", "autograde.grading.batch", "autograde.grading.records.record"])
+    return context
 
 
 def rows(url: str) -> dict[str, list[tuple]]:

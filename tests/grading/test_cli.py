@@ -1,4 +1,7 @@
-"""`autograde grade` from the outside: exit codes, files, and a run that is killed and goes on."""
+"""`autograde grade` from the outside: exit codes, files, and a run that is killed and goes on.
+
+Whole processes are started where they matter; elsewhere the command runs in this one, which has imported nbgrader.
+"""
 
 import json
 import shutil
@@ -10,10 +13,13 @@ import time
 import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy import create_engine, inspect, text
+from typer.testing import CliRunner
 
+from autograde.cli import app
 from autograde.course import ROOT, lesson
 from autograde.grading.records import store
 from tests.grading.bubblewrap import needs_bubblewrap
+from tests.grading.gradebooks import fresh_processes
 from tests.grading.test_batch import HALF, hand_in
 from tests.notebooks import filled, solutions
 
@@ -22,10 +28,12 @@ RIGHT = solutions(LESSON)
 pytestmark = needs_bubblewrap
 
 
+COMMAND = [sys.executable, "-m", "autograde"]
+
+
 def autograde(*arguments, rc=0):
-    command = [sys.executable, "-m", "autograde", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
-    assert done.returncode == rc, done.stderr + done.stdout
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert done.exit_code == rc, (done.output, done.exc_info)
     return done
 
 
@@ -53,7 +61,8 @@ def grades(course) -> list[tuple]:
 
 
 def test_a_graded_batch_is_in_the_gradebook_the_folders_and_the_table(course):
-    table = autograde("grade", "02", "--course", course, "--seed", 7).stdout
+    command = [*COMMAND, "grade", "02", "--course", course, "--seed", "7"]
+    table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert "ada" in table and "16/16" in table and "2/16" in table and "seed 7" in table
     assert len(grades(course)) == 2 * len(LESSON.exercises)
     assert sum(row[2] for row in grades(course)) == 18
@@ -96,6 +105,11 @@ def test_bad_use_is_said_in_a_sentence_and_changes_nothing(course, arguments, sa
     )
 
 
+def test_bad_use_ends_a_whole_process_with_exit_code_2():
+    done = subprocess.run([*COMMAND, "export", "--format", "xls"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and "xls" in done.stderr
+
+
 def test_without_bubblewrap_it_refuses_and_without_isolation_it_is_loud(course, monkeypatch):
     monkeypatch.setenv("PATH", str(course / "nowhere"))
     refused = autograde("grade", "02", "--course", course, rc=2)
@@ -133,14 +147,18 @@ def test_a_killed_run_goes_on_and_no_mark_is_lost_or_doubled(course):
     undisturbed = course / "undisturbed"
     shutil.copytree(course / "submitted", undisturbed / "submitted")
     shutil.copy(course / "nbgrader_config.py", undisturbed)
-    command = [sys.executable, "-m", "autograde", "grade", "02", "--course", str(course), "--jobs", "1"]
+    command = ["grade", "02", "--course", str(course), "--jobs", "1"]
+    exits = set()
     for recorded in (1, 3, 4):
-        running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while len(list(course.glob("autograded/*/*/result.json"))) < recorded and running.poll() is None:
+        running = fresh_processes().Process(target=CliRunner().invoke, args=(app, command))
+        running.start()
+        while len(list(course.glob("autograded/*/*/result.json"))) < recorded and running.is_alive():
             time.sleep(0.005)
-        running.send_signal(signal.SIGKILL)
-        running.wait()
+        running.kill()
+        running.join()
+        exits.add(running.exitcode)
     left = len(list(course.glob("autograded/*/*/result.json")))
+    assert left >= 4 and -signal.SIGKILL in exits
     done = autograde("grade", "02", "--course", course, "--json")
     found = json.loads(done.stdout)
     if left < len(found):

@@ -1,7 +1,6 @@
 """The gradebook: the rows that stock nbgrader writes, whole or not at all, on SQLite and on PostgreSQL."""
 
 import contextlib
-import multiprocessing
 import random
 import shutil
 import signal
@@ -22,7 +21,7 @@ from autograde.grading.records.gradebook import open_gradebook, transaction
 from autograde.grading.records.record import Recorder, untouched
 from autograde.grading.result import CUT_SHORT, FAILED, UNREADABLE
 from tests.grading import postgresql
-from tests.grading.gradebooks import grades, result, rows, settings
+from tests.grading.gradebooks import fresh_processes, grades, result, rows, settings
 from tests.notebooks import by_grade_id, filled, read, solutions
 
 LESSON = lesson("02_byte_formula")
@@ -352,8 +351,7 @@ def record_thirty(url, telling=None):
 
 
 def test_killed_at_any_moment_and_run_again_the_gradebook_is_that_of_an_undisturbed_run(url, tmp_path):
-    fresh = multiprocessing.get_context("forkserver")
-    fresh.set_forkserver_preload(["tests.grading.test_record"])  # so that each process starts with nbgrader imported
+    fresh = fresh_processes()
     draw, exits = random.Random(5), set()
     for lines in (1, 2, *(draw.randrange(2, 31) for _ in range(6))):
         told, telling = fresh.Pipe(duplex=False)
