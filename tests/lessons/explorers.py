@@ -56,7 +56,7 @@ def texts(figure) -> list:
 
 
 @dataclass
-class Trial:
+class Sample:
     """What an explorer is tried with."""
 
     module: ModuleType  # of kvlab.explorers
@@ -101,15 +101,15 @@ class Trial:
 class ExplorerTests:
     """Subclass as `TestExplorer` with a `trial`. One widget serves all tests; each finds it at its first setting."""
 
-    trial: Trial
+    sample: Sample
 
     def pytest_generate_tests(self, metafunc):
         cases = {"change": "changes", "no_setting": "refused", "caption": "captions", "wrong": "bad"}
         for name, listed in cases.items():
             if name in metafunc.fixturenames:
-                metafunc.parametrize(name, getattr(self.trial, listed))
+                metafunc.parametrize(name, getattr(self.sample, listed))
         if "answer" in metafunc.fixturenames:
-            metafunc.parametrize("answer", self.trial.right)
+            metafunc.parametrize("answer", self.sample.right)
 
     def shown(self, now):
         """What stays the same whoever computed it."""
@@ -118,7 +118,8 @@ class ExplorerTests:
     @pytest.fixture(scope="class")
     @classmethod
     def opened(cls):
-        explorer = cls.trial.module.explore(*cls.trial.answers)
+        explorer = cls.sample.module.explore(*cls.sample.answers)
+        assert explorer.redraws == 1
         controls = explorer.children[0].children
         return explorer, [(control, control.value) for control in controls], explorer.answers
 
@@ -142,25 +143,25 @@ class ExplorerTests:
         """The widget's text once it asks these functions."""
 
         def asking(*functions) -> str:
-            reopened.answers = (*self.trial.data, *functions)
+            reopened.answers = (*self.sample.data, *functions)
             reopened._redraw()
             return reopened.text.value
 
         return asking
 
     def test_the_controls_say_the_first_setting(self, explorer):
-        assert explorer.setting() == self.trial.first
+        assert explorer.setting() == self.sample.first
 
     def test_a_setting_without_an_answer_is_refused(self, no_setting):
         setting, said = no_setting
         with pytest.raises((TypeError, ValueError), match=said):
-            self.trial.read(setting)
+            self.sample.read(setting)
 
     @pytest.mark.parametrize("whose", ["the learner's", "the library's"])
     def test_every_control_changes_the_picture_with_one_redraw(self, change, whose, explorer, asking):
         name, value = change
         if whose == "the library's":
-            asking(*[None] * len(self.trial.right))
+            asking(*[None] * len(self.sample.right))
         before, redraws, words = explorer.picture.value, explorer.redraws, explorer.picture.tooltip
         getattr(explorer, name).value = value
         assert explorer.redraws == redraws + 1
@@ -168,17 +169,17 @@ class ExplorerTests:
         assert explorer.picture.tooltip != words
 
     def test_a_picture_after_many_moves_equals_one_drawn_afresh(self, explorer):
-        for name, value in self.trial.walk:
+        for name, value in self.sample.walk:
             getattr(explorer, name).value = value
-        assert explorer.setting() == self.trial.walk_ends
-        assert not differ(explorer.picture.value, self.trial.drawn(self.trial.walk_ends))
+        assert explorer.setting() == self.sample.walk_ends
+        assert not differ(explorer.picture.value, self.sample.drawn(self.sample.walk_ends))
 
     def test_the_static_figure_draws_what_the_explorer_first_shows(self, explorer):
-        static, again = (self.trial.module.static_figure(*self.trial.answers) for _ in range(2))
+        static, again = (self.sample.module.static_figure(*self.sample.answers) for _ in range(2))
         assert static.alt == explorer.picture.tooltip
         assert (png := static.png()) == again.png()
         assert pixels(png).size == pixels(explorer.picture.value).size
-        assert not differ(explorer.picture.value, self.trial.drawn(explorer.setting()))
+        assert not differ(explorer.picture.value, self.sample.drawn(explorer.setting()))
 
     def test_axes_never_move_and_no_text_leaves_the_picture_or_meets_another(self, explorer):
         chart, canvas = explorer.chart, explorer._blitter.canvas
@@ -188,19 +189,19 @@ class ExplorerTests:
             return [(ax.get_xlim(), ax.get_ylim(), ax.get_position().bounds) for ax in chart.figure.axes]
 
         before = axes()
-        for setting in (explorer.setting(), *self.trial.extremes):
-            chart.set(self.trial.read(setting))
+        for setting in (explorer.setting(), *self.sample.extremes):
+            chart.set(self.sample.read(setting))
             assert axes() == before
             boxes = {text: text.get_window_extent(renderer) for text in texts(chart.figure)}
             for text, box in boxes.items():
                 inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= paper.x1 and box.y1 <= paper.y1
                 assert inside, (text, setting)
             for (one, here), (other, there) in itertools.combinations(boxes.items(), 2):
-                known = {one.get_text(), other.get_text()} & set(self.trial.touching)
+                known = {one.get_text(), other.get_text()} & set(self.sample.touching)
                 assert known or not here.overlaps(there), (one, other, setting)
 
     def test_colours_that_only_a_later_picture_has_are_kept(self, explorer):
-        for name, value in self.trial.walk:
+        for name, value in self.sample.walk:
             getattr(explorer, name).value = value
             canvas = explorer._blitter.canvas
             drawn = Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba()).convert("RGB")
@@ -208,30 +209,30 @@ class ExplorerTests:
             assert max(most for _, most in apart) <= 24
 
     def test_the_caption_stands_below_the_reading(self, explorer):
-        now = self.trial.read(explorer.setting(), *self.trial.right.values())
+        now = self.sample.read(explorer.setting(), *self.sample.right.values())
         assert now.tell() in explorer.text.value
         assert html.escape(f"{now.computed_by[:1].upper()}{now.computed_by[1:]}.") in explorer.text.value
 
     def test_controls_can_be_found_by_class(self, explorer):
         found = {name for each in (*explorer.children[0].children, *explorer.children) for name in each._dom_classes}
-        assert {f"kv-{name}" for name in (*self.trial.css.split(), "reading", "picture")} <= found
+        assert {f"kv-{name}" for name in (*self.sample.css.split(), "reading", "picture")} <= found
 
 
 class AskingTests(ExplorerTests):
     """Of an explorer that asks the learner's functions."""
 
     def setting_that_asks(self, name: str):
-        return self.trial.asked_at.get(name, self.trial.first)
+        return self.sample.asked_at.get(name, self.sample.first)
 
     def test_the_caption_says_whose_numbers_are_shown(self, caption, asking, capsys, recwarn):
         setting, functions, wanted = caption
-        now = self.trial.read(setting, *functions)
+        now = self.sample.read(setting, *functions)
         if wanted.endswith("…"):
             assert now.computed_by.startswith(wanted[:-1])
         else:
             assert now.computed_by == wanted
-        assert len(now.computed_by) < self.trial.longest and "\n" not in now.computed_by
-        assert self.shown(now) == self.shown(self.trial.read(setting))
+        assert len(now.computed_by) < self.sample.longest and "\n" not in now.computed_by
+        assert self.shown(now) == self.shown(self.sample.read(setting))
         text = asking(*functions)
         assert "Traceback" not in text and "<b>" not in text
         assert capsys.readouterr() == ("", "") and not recwarn.list
@@ -239,18 +240,18 @@ class AskingTests(ExplorerTests):
     @pytest.mark.parametrize("unfit", UNFIT)
     def test_an_answer_that_gives_no_value_is_replaced_and_named(self, answer, unfit, asking, capsys, recwarn):
         function, said = UNFIT[unfit]
-        functions = self.trial.right_but(answer, function)
-        now = self.trial.read(self.setting_that_asks(answer), *functions)
-        assert said.format(answer) in now.computed_by
-        assert len(now.computed_by) < self.trial.longest and "\n" not in now.computed_by
-        assert self.shown(now) == self.shown(self.trial.read(self.setting_that_asks(answer)))
+        functions = self.sample.right_but(answer, function)
+        now = self.sample.read(self.setting_that_asks(answer), *functions)
+        assert f": {said.format(answer)}" in f": {now.computed_by}"  # at its beginning, or after what it speaks of
+        assert len(now.computed_by) < self.sample.longest and "\n" not in now.computed_by
+        assert self.shown(now) == self.shown(self.sample.read(self.setting_that_asks(answer)))
         text = asking(*functions)
         assert "Traceback" not in text and "<b>" not in text
         assert capsys.readouterr() == ("", "") and not recwarn.list
 
     def test_prints_and_warnings_of_an_answer_are_dropped(self, answer, asking, capsys, recwarn):
-        functions = self.trial.right_but(answer, noisy(self.trial.right[answer]))
-        now = self.trial.read(self.setting_that_asks(answer), *functions)
+        functions = self.sample.right_but(answer, noisy(self.sample.right[answer]))
+        now = self.sample.read(self.setting_that_asks(answer), *functions)
         assert answer in now.computed_by and "library" not in now.computed_by
         asking(*functions)
         assert capsys.readouterr() == ("", "") and not recwarn.list
@@ -262,7 +263,7 @@ class RefusingTests(ExplorerTests):
     def test_a_bad_value_gives_a_sentence_and_keeps_the_last_picture(self, wrong, explorer, opened):
         name, value, said = wrong
         picture, redraws, words = explorer.picture.value, explorer.redraws, explorer.picture.tooltip
-        text, told = explorer.text.value, self.trial.read(explorer.setting(), *self.trial.right.values()).tell()
+        text, told = explorer.text.value, self.sample.read(explorer.setting(), *self.sample.right.values()).tell()
         getattr(explorer, name).value = value
         problem = explorer.text.value.partition('class="kv-problem">')[2]
         assert html.escape(said) in problem and "Still shown: the last setting." in problem

@@ -18,7 +18,7 @@ from kvlab.explorers.admission import (
 )
 from kvlab.explorers.learner import UNWRITTEN
 from kvlab.paging import blocks_needed
-from tests.lessons.explorers import AskingTests, Trial, stub
+from tests.lessons.explorers import AskingTests, Sample, stub
 
 
 class Mine(scheduling.Scheduler):
@@ -95,7 +95,7 @@ def test_what_goes_on_beyond_the_axis_is_said():
 
 
 class TestExplorer(AskingTests):
-    trial = Trial(
+    sample = Sample(
         module=admission,
         right={"admit": scheduling.admit, "Scheduler": Mine},
         captions=[

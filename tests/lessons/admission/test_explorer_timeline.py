@@ -18,7 +18,7 @@ from kvlab.explorers.timeline import (
     sent,
 )
 from kvlab.scheduling import latency_report
-from tests.lessons.explorers import AskingTests, Trial
+from tests.lessons.explorers import AskingTests, Sample
 
 
 def test_a_proxy_lets_no_token_pass_early_and_passes_the_last_on_at_once():
@@ -77,7 +77,7 @@ LARGEST = Setting(MOST_TOKENS, MOST_FIRST, MOST_GAP, MOST_STALL, MOST_HELD)
 
 
 class TestExplorer(AskingTests):
-    trial = Trial(
+    sample = Sample(
         module=timeline,
         right={"latency_report": latency_report},
         captions=[

@@ -9,9 +9,10 @@ from kvlab import sizes
 from kvlab.explorers import byte_formula
 from kvlab.explorers.byte_formula import HIGHEST, LOWEST, Chart, Setting, reading, static_figure
 from kvlab.explorers.controls import CUSTOM, parse_count
+from kvlab.explorers.learner import UNWRITTEN
 from kvlab.gpus import gpus
 from kvlab.models import presets
-from tests.lessons.explorers import AskingTests, RefusingTests, Trial
+from tests.lessons.explorers import AskingTests, RefusingTests, Sample, stub
 
 ODD = Setting(num_hidden_layers=5, num_attention_heads=12, num_key_value_heads=4, head_dim=7, dtype="INT4",
               batch=3, tokens=11, gpu="T4")  # fmt: skip
@@ -74,7 +75,7 @@ def test_a_typed_thing_that_is_no_number_is_refused(text):
 
 
 class TestExplorer(AskingTests, RefusingTests):
-    trial = Trial(
+    sample = Sample(
         module=byte_formula,
         right={"kv_bytes": learner},
         captions=[
@@ -87,6 +88,7 @@ class TestExplorer(AskingTests, RefusingTests):
                     "your kv_bytes gives 2,310 here, the library 4,620: showing the library's",
                 ),
                 (lambda *a: float(learner(*a)), "your kv_bytes gives 4620.0 here, the library 4,620…"),
+                (stub, UNWRITTEN),
                 (lambda *a: None, "your kv_bytes gives None here…"),
                 (lambda *a: True, "your kv_bytes gives True here…"),
                 (lambda a: 0, "your kv_bytes raises TypeError: …"),

@@ -20,7 +20,7 @@ from kvlab.explorers.cache_parity import (
 )
 from kvlab.explorers.controls import CUSTOM
 from kvlab.figures import labels, shared
-from tests.lessons.explorers import AskingTests, RefusingTests, Trial
+from tests.lessons.explorers import AskingTests, RefusingTests, Sample
 from tiny_transformer import TinyDecoder
 
 ODD = Setting(ids=(2, 0, 1, 1, 2), seed=7)
@@ -159,7 +159,7 @@ def test_typed_things_that_are_no_ids_are_refused(text):
 
 
 class TestExplorer(AskingTests, RefusingTests):
-    trial = Trial(
+    sample = Sample(
         module=cache_parity,
         right={"CachedDecoder": Mine},
         captions=[

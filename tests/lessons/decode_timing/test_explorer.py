@@ -8,7 +8,7 @@ from kvlab.bench import recordings
 from kvlab.explorers import decode_timing
 from kvlab.explorers.decode_timing import Chart, Explorer, Setting, axis_end, reading, sources
 from kvlab.explorers.learner import UNWRITTEN
-from tests.lessons.explorers import AskingTests, RefusingTests, Trial, stub
+from tests.lessons.explorers import AskingTests, RefusingTests, Sample, stub
 
 CONFIG = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "hidden_size": 32}
 ROW = 2 * 2 * 2 * 8 * 4  # bytes of a token: layers, K and V, KV heads, width, bytes
@@ -104,7 +104,7 @@ def test_the_answers_of_the_two_questions_hold():
 
 
 class TestExplorer(AskingTests, RefusingTests):
-    trial = Trial(
+    sample = Sample(
         module=decode_timing,
         data=({"made": MADE} | RECORDED, None),
         right={"fit_line": my_line, "step_bytes": my_bytes},

@@ -5,7 +5,7 @@ from kvlab.bench.memory import SCENES
 from kvlab.explorers import out_of_memory
 from kvlab.explorers.out_of_memory import SIGNS, Chart, Setting, reading, static_figure
 from kvlab.sizes import MIB
-from tests.lessons.explorers import ExplorerTests, Trial
+from tests.lessons.explorers import ExplorerTests, Sample
 
 ROWS = [
     {"scene": "growth", "moment": f"moment {n}", "tensors": t * MIB, "process": p * MIB, "machine_free": f * MIB}
@@ -38,7 +38,7 @@ def test_every_scene_has_a_sign_to_read_it_by():
 
 
 class TestExplorer(ExplorerTests):
-    trial = Trial(
+    sample = Sample(
         module=out_of_memory,
         data=(RECORDED | {"made": MADE},),
         changes=[("scene", "growth"), ("source", "made")],

@@ -5,7 +5,7 @@ import pytest
 from kvlab import sizes
 from kvlab.explorers import grouped_query_cache
 from kvlab.explorers.grouped_query_cache import MOST_HEADS, TOKENS, Chart, Setting, reading, static_figure
-from tests.lessons.explorers import AskingTests, RefusingTests, Trial
+from tests.lessons.explorers import AskingTests, RefusingTests, Sample
 
 SHARED = [(heads, kv) for heads in range(1, MOST_HEADS + 1) for kv in range(1, heads + 1) if heads % kv == 0]
 
@@ -68,7 +68,7 @@ def test_as_many_heads_are_outlined_as_read_a_wrong_head(heads, kv_heads, chart)
 
 
 class TestExplorer(AskingTests, RefusingTests):
-    trial = Trial(
+    sample = Sample(
         module=grouped_query_cache,
         right={"kv_head_of": mine},
         captions=[

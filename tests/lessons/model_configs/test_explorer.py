@@ -20,7 +20,7 @@ from kvlab.explorers.model_configs import (
 )
 from kvlab.gpus import gpus
 from kvlab.models import preset, presets
-from tests.lessons.explorers import AskingTests, RefusingTests, Trial
+from tests.lessons.explorers import AskingTests, RefusingTests, Sample
 
 GEMMA = preset("Gemma-2-27B").config
 WHISPER = {
@@ -113,7 +113,7 @@ def test_the_legend_names_the_kinds_that_are_drawn_and_no_others():
 
 
 class TestExplorer(AskingTests, RefusingTests):
-    trial = Trial(
+    sample = Sample(
         module=model_configs,
         right={"cache_bytes": mine},
         captions=[

@@ -25,7 +25,7 @@ from kvlab.explorers.paging import (
     share_falls_below,
     static_figure,
 )
-from tests.lessons.explorers import AskingTests, RefusingTests, Trial, stub
+from tests.lessons.explorers import AskingTests, RefusingTests, Sample, stub
 from tests.pngs import differ
 
 
@@ -97,9 +97,13 @@ class Noisy(Mine):
 
 
 class InPlace(paging.BlockPool):
+    def __init__(self, num_blocks, block_size):
+        super().__init__(num_blocks, block_size)
+        self.slots = block_size
+
     def append(self, id, n=1):
         table, length = self._tables[id], self._lengths[id] + n
-        table += self._take(paging.blocks_needed(length, self.block) - len(table))
+        table += self._take(paging.blocks_needed(length, self.slots) - len(table))
         self._lengths[id] = length
         return []
 
@@ -214,7 +218,7 @@ POOLS = [
 
 
 class TestExplorer(AskingTests, RefusingTests):
-    trial = Trial(
+    sample = Sample(
         module=paging_explorer,
         right={"BlockPool": Mine, "waste": mine_wasted},
         captions=[

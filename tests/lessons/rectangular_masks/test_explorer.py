@@ -16,7 +16,7 @@ from kvlab.explorers.rectangular_masks import (
     reading,
     static_figure,
 )
-from tests.lessons.explorers import AskingTests, Trial, stub
+from tests.lessons.explorers import AskingTests, Sample, stub
 
 WINDOWED = Setting(cached=4, chunk=3, window=3)
 
@@ -84,13 +84,13 @@ CAPTIONS = [
     (lambda *sizes: masks.allowed(*sizes[:2]).astype(int), "your {}{} gives no bool array of shape …"),
     (lambda *sizes: masks.allowed(*sizes[:2]).T, "your {}{} gives no bool array of shape …"),
     (lambda *sizes: masks.allowed(*sizes[:2]).tolist(), "your {}{} gives no bool array of shape …"),
-    (lambda *sizes: masks.top_left(*sizes[:2]), "your {}{} gives …"),
+    (lambda *sizes: masks.causal_upper_left(*sizes[:2]), "your {}{} gives …"),
     (lambda *sizes: np.ones((sizes[1], sizes[0] + sizes[1]), dtype=bool), "your {}{} gives True in row 0, column …"),
 ]
 
 
 def test_a_mask_that_is_right_only_without_a_cache_is_not_yet_right():
-    now = reading(Setting(cached=0, chunk=4), lambda cached, chunk: masks.top_left(cached, chunk))
+    now = reading(Setting(cached=0, chunk=4), lambda cached, chunk: masks.causal_upper_left(cached, chunk))
     assert now.computed_by == "your allowed(3, 2) gives False in row 0, column 1: showing the library's"
 
 
@@ -107,7 +107,7 @@ def test_as_many_cells_are_outlined_as_differ():
 
 
 class TestExplorer(AskingTests):
-    trial = Trial(
+    sample = Sample(
         module=rectangular_masks,
         right={"allowed": mine, "window_allowed": mine_windowed},
         asked_at={"window_allowed": WINDOWED},

@@ -12,7 +12,7 @@ from kvlab.explorers.learner import UNWRITTEN
 from kvlab.explorers.roofline import ATTENTION, BATCHES, CONTEXTS, Chart, Setting, reading
 from kvlab.gpus import gpus
 from kvlab.sizes import BITS_PER_ELEMENT
-from tests.lessons.explorers import AskingTests, Trial, stub
+from tests.lessons.explorers import AskingTests, Sample, stub
 
 
 def mine(config, num_params, batch, context, weight_bits, kv_bits):
@@ -106,7 +106,7 @@ BY_MINE = "decode: computed by your decode_cost; ceiling: "
 
 
 class TestExplorer(AskingTests):
-    trial = Trial(
+    sample = Sample(
         module=roofline_explorer,
         right={"decode_cost": mine, "intensity_ceiling": my_ceiling},
         captions=[
@@ -158,7 +158,7 @@ class TestExplorer(AskingTests):
 
     def test_no_line_runs_through_a_word_and_no_word_leaves_the_axes(self, explorer):
         chart, renderer = explorer.chart, explorer._blitter.canvas.get_renderer()
-        for setting in self.trial.extremes:
+        for setting in self.sample.extremes:
             chart.set(reading(setting))
             assert chart.gpu.get_window_extent(renderer).x0 >= chart.axes.bbox.x0
             boxes = [each.get_window_extent(renderer) for each in (chart.ridge_name, chart.ceiling_name)]

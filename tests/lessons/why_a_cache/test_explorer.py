@@ -5,7 +5,7 @@ import pytest
 
 from kvlab.explorers import why_a_cache
 from kvlab.explorers.why_a_cache import MOST, NOTHING, QUERY, READ, WRITTEN, Setting, reading, static_figure
-from tests.lessons.explorers import AskingTests, Trial
+from tests.lessons.explorers import AskingTests, Sample
 
 ODD = Setting(prompt=3, steps=7, step=2)
 
@@ -54,7 +54,7 @@ def test_the_answers_of_the_two_questions_hold():
 
 
 class TestExplorer(AskingTests):
-    trial = Trial(
+    sample = Sample(
         module=why_a_cache,
         right={"score_work": mine},
         captions=[
@@ -111,7 +111,7 @@ class TestExplorer(AskingTests):
 
     def test_every_count_has_its_place_on_the_axis(self, explorer):
         assert explorer.chart.counts.get_xlim() == (1, 20_000)
-        assert all(max(reading(setting).scores) < 20_000 for setting in self.trial.extremes)
+        assert all(max(reading(setting).scores) < 20_000 for setting in self.sample.extremes)
 
 
 def test_the_picture_in_words():
