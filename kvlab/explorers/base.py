@@ -1,9 +1,10 @@
 """What every explorer is: controls, a reading of what they say, and a picture of the reading.
 
-The smallest explorer to copy is `why_a_cache`.
+The smallest to copy is `timeline`.
 """
 
 import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from html import escape
 
@@ -19,7 +20,7 @@ from kvlab.figures.picture import CSS_DPI, Picture
 
 
 @contextlib.contextmanager
-def styled_figure(height: float):
+def styled_figure(height: float) -> Iterator[Figure]:
     """A chart's figure, `height` inches high; what is made inside the `with` has the course's style."""
     with rc_context(style.STYLE):
         yield Figure((5.4, height), dpi=CSS_DPI)  # narrow: its text stays readable when scaled
@@ -40,7 +41,7 @@ class Explorer(widgets.VBox):
     Its `__init__` makes the controls, each under the name of its field of `Setting`, then calls this one.
     """
 
-    def __init__(self, controls, *answers):
+    def __init__(self, controls: tuple[widgets.Widget, ...], *answers):
         self.answers = answers
         self.redraws = 0
         self._moving_many = False
@@ -75,7 +76,7 @@ class Explorer(widgets.VBox):
         return self.Setting(**{field.name: getattr(self, field.name).value for field in fields(self.Setting)})
 
     @contextlib.contextmanager
-    def together(self):
+    def together(self) -> Iterator[None]:
         """Controls moved in here draw nothing: the one that the learner moved draws, once."""
         before, self._moving_many = self._moving_many, True
         try:
@@ -83,7 +84,7 @@ class Explorer(widgets.VBox):
         finally:
             self._moving_many = before
 
-    def offer(self, ready, choose, *controls) -> None:
+    def offer(self, ready: widgets.Dropdown, choose: Callable[[str], None], *controls: widgets.Widget) -> None:
         """`ready` lists settings by name: to choose one calls `choose(name)`, to move one of `controls` leaves it.
 
         Call it before the base's `__init__`, so that both are done when the picture is drawn.

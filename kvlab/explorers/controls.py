@@ -1,6 +1,7 @@
 """The controls of an explorer: each with its label, the class that finds it on the page, and a value."""
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 
 import ipywidgets as widgets
@@ -11,34 +12,34 @@ CUSTOM = "custom"  # the choice that a list of ready settings shows when none of
 MOST_DIGITS = 30  # of a number typed in: beyond any cache, and still readable
 
 
-def slider(label: str, value: int, lowest: int, highest: int, css: str):
+def slider(label: str, value: int, lowest: int, highest: int, css: str) -> widgets.IntSlider:
     return _control(widgets.IntSlider, label, css, value=value, min=lowest, max=highest)
 
 
-def ladder(label: str, values, value: int, css: str):
+def ladder(label: str, values: Iterable[int], value: int, css: str) -> widgets.SelectionSlider:
     """A slider over numbers that are not evenly apart, such as powers of two."""
     return _control(widgets.SelectionSlider, label, css, options=with_commas(values), value=value)
 
 
-def dropdown(label: str, options, value, css: str):
+def dropdown(label: str, options: list, value, css: str) -> widgets.Dropdown:
     return _control(widgets.Dropdown, label, css, options=options, value=value)
 
 
-def text_field(label: str, value, css: str):
+def text_field(label: str, value, css: str) -> widgets.Text:
     # Text, because a browser's number field rounds beyond 2^53; read on Enter or on leaving the field.
     return _control(widgets.Text, label, css, value=str(value), continuous_update=False)
 
 
-def text_area(label: str, placeholder: str, css: str):
+def text_area(label: str, placeholder: str, css: str) -> widgets.Textarea:
     """Room for a text of many lines, read on leaving the field."""
     return _control(widgets.Textarea, label, css, value="", placeholder=placeholder, rows=4, continuous_update=False)
 
 
-def switch(label: str, css: str):
+def switch(label: str, css: str) -> widgets.Checkbox:
     return _control(widgets.Checkbox, label, css, value=False)
 
 
-def with_commas(numbers) -> list[tuple[str, int]]:
+def with_commas(numbers: Iterable[int]) -> list[tuple[str, int]]:
     """Options of a list or a ladder: each number under its own words, such as "131,072"."""
     return [(f"{each:,}", each) for each in numbers]
 

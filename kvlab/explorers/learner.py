@@ -3,11 +3,12 @@
 import contextlib
 import io
 import warnings
+from collections.abc import Callable
 
 UNWRITTEN = "computed by the library until yours is written"
 
 
-def ask(name: str, function, *arguments):
+def ask(name: str, function: Callable | None, *arguments) -> tuple[object, str]:
     """What the learner's `function` returns, and "": or None, and the caption that says why it is not shown.
 
     Prints and warnings are dropped: what helps to debug an answer has no place in the widget.
@@ -28,7 +29,7 @@ def ask(name: str, function, *arguments):
         return None, library_instead(f"your {name} raises {what[:200]}")
 
 
-def computed_by(name: str, function, calls: dict, fault) -> str:
+def computed_by(name: str, function: Callable | None, calls: dict, fault: Callable[[object, object], str]) -> str:
     """The caption: "computed by your …" where the learner's `function` is right on every one of `calls`.
 
     `calls` holds tuples of arguments by whatever names them. `fault(value, key)` is "" for a right value, else what

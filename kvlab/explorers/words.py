@@ -1,5 +1,6 @@
 """How a reading is told: sentences, and HTML in JupyterLab's own colours so that it follows the theme."""
 
+from collections.abc import Iterable
 from html import escape
 
 from kvlab import sizes
@@ -10,7 +11,7 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def facts(rows) -> str:
+def facts(rows: Iterable[tuple[str, str]]) -> str:
     """Pairs of a name and HTML, one below the other."""
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows) + "</dl>"
 
