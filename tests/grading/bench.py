@@ -16,9 +16,9 @@ import nbformat
 import psutil
 
 from autograde.course import LESSONS, ROOT, Lesson
-from tests.autograde.test_nbgrader import OWN_STYLE
 from tests.fixtures.attack_notebooks import ATTACKS
 from tests.fixtures.attack_notebooks import LESSON as ATTACKED
+from tests.grading.stock import OWN_STYLE
 from tests.notebooks import filled, solutions
 
 BATCH = 40

@@ -5,8 +5,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -15,16 +13,15 @@ import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy import create_engine, inspect, text
 
-from autograde.course import ROOT, lesson
 from autograde.grading.records import record
 from autograde.grading.records.gradebook import open_gradebook, transaction
 from autograde.grading.records.record import Recorder, untouched
 from autograde.grading.result import CUT_SHORT, FAILED, UNREADABLE
 from tests.grading import postgresql
 from tests.grading.gradebooks import fresh_processes, grades, result, rows, settings
-from tests.notebooks import by_grade_id, filled, read, solutions
+from tests.grading.stock import HANDED_IN, LESSON, nbgrader
+from tests.notebooks import by_grade_id, read
 
-LESSON = lesson("02_byte_formula")
 RELEASE = LESSON.notebook("lessons")
 ALL = set(LESSON.exercises)
 DUE = datetime(2026, 3, 1, 12, 0)
@@ -54,44 +51,9 @@ def open_book(url, late="none", release=RELEASE):
     return Recorder(settings(url, late), LESSON, release)
 
 
-def nbgrader(course, *arguments):
-    command = [sys.executable, "-m", "nbgrader", *arguments]
-    done = subprocess.run(command, cwd=course, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-
-
-def handed_in():
-    """Notebooks of three students, and what of each is right."""
-    solved = solutions(LESSON)
-    no_two = solved["kv_elements"].replace("return 2 * num_layers", "return num_layers")
-    return {
-        "blank": (read(RELEASE), set()),
-        "half": (
-            filled(LESSON, {name: solved[name] for name in ("kv_elements", "as_units")}),
-            {"kv_elements", "as_units"},
-        ),
-        "no_two": (filled(LESSON, solved | {"kv_elements": no_two}), {"as_units"}),
-    }
-
-
-@pytest.fixture(scope="module")
-def stock(tmp_path_factory):
-    """A course folder that stock nbgrader released and graded."""
-    root = tmp_path_factory.mktemp("stock")
-    shutil.copy(ROOT / "nbgrader_config.py", root)
-    shutil.copytree(ROOT / "solutions" / LESSON.slug, root / "solutions" / LESSON.slug)
-    for student, (notebook, _) in handed_in().items():
-        folder = root / "submitted" / student / LESSON.slug
-        folder.mkdir(parents=True)
-        nbformat.write(notebook, folder / f"{LESSON.slug}.ipynb")
-    nbgrader(root, "generate_assignment", LESSON.slug)
-    nbgrader(root, "autograde", LESSON.slug)
-    return root
-
-
 def record_all(url):
     with open_book(url) as book:
-        for student, (notebook, right) in handed_in().items():
+        for student, (notebook, right) in HANDED_IN.items():
             book.record(result(LESSON, student, right), untouched=untouched(notebook))
 
 
@@ -102,7 +64,8 @@ def test_the_rows_are_those_that_stock_nbgrader_writes(stock, url):
 
 def test_stock_nbgrader_goes_on_working_on_our_gradebook(stock, tmp_path):
     root = tmp_path / "ours"
-    shutil.copytree(stock, root, ignore=shutil.ignore_patterns("gradebook.db", "autograded"))
+    made = shutil.ignore_patterns("gradebook.db", "autograded", "feedback", "grades.csv")
+    shutil.copytree(stock, root, ignore=made)
     url = f"sqlite:///{root / 'gradebook.db'}"
     record_all(url)
     before = rows(url)
