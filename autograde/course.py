@@ -200,7 +200,7 @@ LESSONS = (
         library={
             "kvlab.attention": (
                 "kv_head_of",
-                "expand_kv",
+                "repeat_kv",
                 "grouped_attention",
                 "expanded_attention",
             ),
@@ -226,7 +226,7 @@ LESSONS = (
             ),
             "kvlab.rope": (
                 "angles",
-                "turn",
+                "apply_rotary",
             ),
         },
     ),

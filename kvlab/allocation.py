@@ -7,23 +7,27 @@ not full still takes all its slots.
 
 from collections import Counter
 
-from kvlab.configs import ModelConfig
+from kvlab.configs import Layer, ModelConfig
+from kvlab.paging import blocks_needed
 
 STEPS = ("payload", "page rounding", "window rings", "layer groups")
 
 
-def allocation(model: ModelConfig, tokens: int, bits_per_element: int, block: int = 16) -> dict[str, int]:
-    """Bytes of each of STEPS for one request: the payload, and what each step adds to it. State is not paged."""
+def allocation(model: ModelConfig, tokens: int, bits_per_element: int, block_size: int = 16) -> dict[str, int]:
+    """Bytes of each of STEPS for one request: the payload, and what each step adds to it. State is not paged.
+
+    `tokens` are those that the request has stored; `block_size` is the tokens of a block.
+    """
     rows = dict.fromkeys(STEPS, 0)
     unused = unused_slots(model)
     for layer, count in _stored(model).items():
-        row, kept, pages = layer.row_elements * bits_per_element, layer.rows(tokens), -(-tokens // block)
+        row, kept, pages = layer.row_elements * bits_per_element, layer.rows(tokens), blocks_needed(tokens, block_size)
         step = "page rounding"
         if layer.kind == "window":
-            step, pages = "window rings", min(pages, -(-(layer.window - 1) // block) + 1)
+            step, pages = "window rings", min(pages, blocks_needed(layer.window - 1, block_size) + 1)
         rows["payload"] += count * kept * row
-        rows[step] += count * (pages * block - kept) * row
-        rows["layer groups"] += unused[layer.kind] * pages * block * row
+        rows[step] += count * (pages * block_size - kept) * row
+        rows["layer groups"] += unused[layer.kind] * pages * block_size * row
     return {step: -(-bits // 8) for step, bits in rows.items()}
 
 
@@ -34,6 +38,6 @@ def unused_slots(model: ModelConfig) -> dict[str, int]:
     return {layer.kind: -count % group for layer, count in stored.items()}
 
 
-def _stored(model: ModelConfig) -> Counter:
+def _stored(model: ModelConfig) -> Counter[Layer]:
     """How many layers there are of each that has rows; layers of one kind are equal."""
     return Counter(layer for layer in model.layers if layer.row_elements)

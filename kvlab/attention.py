@@ -28,12 +28,15 @@ def kv_head_of(query_head: int, num_heads: int, num_kv_heads: int) -> int:
     return query_head // group
 
 
-def expand_kv(k, num_heads: int):
-    """`k` (B, Hkv, T, dh) with each head written once for every query head that reads it: (B, H, T, dh), a copy."""
+def repeat_kv(k: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """`k` (B, Hkv, T, dh) with each head written once for every query head that reads it: (B, H, T, dh), a copy.
+
+    ValueError as `group_size`.
+    """
     return k.repeat_interleave(group_size(num_heads, k.shape[1]), dim=1)
 
 
-def grouped_attention(q, k, v, start: int):
+def grouped_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, start: int) -> torch.Tensor:
     """Causal attention (B, m, H · dh) of a chunk behind `start` tokens; K and V are read where they lie.
 
     `q` (B, H, m, dh), `k` and `v` (B, Hkv, start + m, dh). The queries of one group become rows of one matrix, so
@@ -49,20 +52,20 @@ def grouped_attention(q, k, v, start: int):
     return _side_by_side(out.view(batch, heads, chunk, width))
 
 
-def expanded_attention(q, k, v, start: int):
-    """The same by way of `expand_kv`, which writes every KV head once for each of its readers. Errors as above."""
-    k, v = expand_kv(k, q.shape[1]), expand_kv(v, q.shape[1])
+def expanded_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, start: int) -> torch.Tensor:
+    """The same by way of `repeat_kv`, which writes every KV head once for each of its readers. Errors as above."""
+    k, v = repeat_kv(k, q.shape[1]), repeat_kv(v, q.shape[1])
     scores = (q / math.sqrt(q.shape[-1])) @ k.mT
     weights = scores.masked_fill_(~_mask(start, q.shape[2], k), -math.inf).softmax(dim=-1)
     return _side_by_side(weights @ v)
 
 
-def _mask(start: int, chunk: int, k):
+def _mask(start: int, chunk: int, k: torch.Tensor) -> torch.Tensor:
     if k.shape[2] != start + chunk:
         raise ValueError(f"k: wanted {start} + {chunk} keys, the chunk's own included, got {k.shape[2]}")
     return torch.from_numpy(masks.allowed(start, chunk)).to(k.device)
 
 
-def _side_by_side(out):
+def _side_by_side(out: torch.Tensor) -> torch.Tensor:
     """(B, H, m, dh) as (B, m, H · dh): the heads of a token in one row."""
     return out.transpose(1, 2).flatten(2)

@@ -21,10 +21,10 @@ def allowed(cached: int, chunk: int) -> np.ndarray:
     return np.arange(cached + chunk) <= cached + np.arange(chunk)[:, None]
 
 
-def top_left(cached: int, chunk: int) -> np.ndarray:
+def causal_upper_left(cached: int, chunk: int) -> np.ndarray:
     """The wrong mask (chunk, cached + chunk) that forgets the cache: query i sees keys 0 to i.
 
-    It is what torch's `is_causal=True` means when there are fewer queries than keys. Errors as `allowed`.
+    It is `torch.nn.attention.bias.causal_upper_left`, and what torch's `is_causal=True` means. Errors as `allowed`.
     """
     cached, chunk = _sizes(cached, chunk)
     return np.tri(chunk, cached + chunk, dtype=bool)

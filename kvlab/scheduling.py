@@ -7,6 +7,7 @@ As in vLLM's scheduler, running requests come first, prompts in chunks, and who 
 """
 
 from collections import deque
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -14,28 +15,29 @@ from kvlab.paging import BlockPool, blocks_needed
 from kvlab.sizes import whole
 
 
-def admit(queue, free_blocks: int, block: int) -> list:
+def admit(queue: Iterable[tuple[Hashable, int, int]], free_blocks: int, block_size: int) -> list[Hashable]:
     """The ids of those at the head of `queue` whose worst case fits: each (id, prompt_tokens, max_new_tokens).
 
-    Nobody overtakes: the first that does not fit ends it.
+    Nobody overtakes: the first that does not fit ends it. TypeError or ValueError on what is no count.
     """
     admitted, left = [], whole("free_blocks", free_blocks, 0)
     for id, prompt_tokens, max_new_tokens in queue:
-        left -= _worst_case(prompt_tokens, max_new_tokens, block)
+        left -= _worst_case(prompt_tokens, max_new_tokens, block_size)
         if left < 0:
             break
         admitted.append(id)
     return admitted
 
 
-def _worst_case(prompt_tokens: int, max_new_tokens: int, block: int) -> int:
+def _worst_case(prompt_tokens: int, max_new_tokens: int, block_size: int) -> int:
     """Blocks of all the tokens that a request can ever write."""
-    return blocks_needed(whole("prompt_tokens", prompt_tokens) + whole("max_new_tokens", max_new_tokens) - 1, block)
+    written = whole("prompt_tokens", prompt_tokens) + whole("max_new_tokens", max_new_tokens) - 1
+    return blocks_needed(written, block_size)
 
 
 @dataclass(eq=False, slots=True)
 class _Request:
-    id: object
+    id: Hashable
     known: int  # tokens of the prompt, and generated so far
     left: int  # tokens still to be generated
     deadline: float
@@ -44,7 +46,7 @@ class _Request:
 
 
 class Scheduler:
-    """Plays steps of a server with `token_budget` tokens a step and `num_blocks` blocks of `block` slots.
+    """Plays steps of a server with `token_budget` tokens a step and `num_blocks` blocks of `block_size` slots.
 
     `step` returns what happened, as tuples in this order: ("expire", id); then for the running, oldest first,
     ("preempt", id) of the youngest while blocks are missing, ("write", id, n, table) for n tokens, ("token", id) where
@@ -52,20 +54,20 @@ class Scheduler:
     the head of the queue after ("admit", id).
     """
 
-    def __init__(self, token_budget: int, num_blocks: int, block: int):
+    def __init__(self, token_budget: int, num_blocks: int, block_size: int):
         self.token_budget = whole("token_budget", token_budget)
         self.num_blocks = num_blocks
-        self.pool = BlockPool(num_blocks, block)
+        self.pool = BlockPool(num_blocks, block_size)
         self.now = 0  # number of the last step
         self.waiting: deque[_Request] = deque()
         self.running: list[_Request] = []  # oldest first, as is the queue, of which all are younger
 
-    def submit(self, id, prompt_tokens: int, max_new_tokens: int, deadline: int | None = None) -> None:
+    def submit(self, id: Hashable, prompt_tokens: int, max_new_tokens: int, deadline: int | None = None) -> None:
         """Put a request at the end of the queue; `deadline` is the last step that it may take part in.
 
         ValueError where it could not be finished although it had the whole pool, or where the id is in use.
         """
-        most = _worst_case(prompt_tokens, max_new_tokens, self.pool.block)
+        most = _worst_case(prompt_tokens, max_new_tokens, self.pool.block_size)
         if most > self.num_blocks:
             raise ValueError(f"{id} can need {most} blocks, and the pool has {self.num_blocks}")
         if any(each.id == id for each in chain(self.running, self.waiting)):
@@ -73,7 +75,7 @@ class Scheduler:
         last = float("inf") if deadline is None else whole("deadline", deadline, 0)
         self.waiting.append(_Request(id, prompt_tokens, max_new_tokens, last))
 
-    def cancel(self, id) -> None:
+    def cancel(self, id: Hashable) -> None:
         """Forget a request that waits or runs, at once. KeyError for any other."""
         for request in chain(self.running, self.waiting):
             if request.id == id:
@@ -99,7 +101,7 @@ class Scheduler:
             budget -= n
         while self.waiting and budget:
             request = self.waiting[0]
-            if blocks_needed(request.known, self.pool.block) > self.pool.free_blocks:
+            if blocks_needed(request.known, self.pool.block_size) > self.pool.free_blocks:
                 break
             self.running.append(self.waiting.popleft())
             request.sequence = self.pool.allocate(0)
@@ -110,8 +112,8 @@ class Scheduler:
         return events
 
     def _fits(self, request: _Request, n: int) -> bool:
-        block = self.pool.block
-        more = -(-(request.cached + n) // block) - -(-request.cached // block)
+        block_size = self.pool.block_size
+        more = blocks_needed(request.cached + n, block_size) - blocks_needed(request.cached, block_size)
         return more <= self.pool.free_blocks
 
     def _preempt(self) -> tuple:
@@ -143,7 +145,7 @@ class Scheduler:
         request.sequence = -1
 
 
-def latency_report(arrival: float, stamps) -> dict[str, float | None]:
+def latency_report(arrival: float, stamps: Iterable[float]) -> dict[str, float | None]:
     """ttft, mean_itl, max_itl and end_to_end in seconds, from the time of arrival and of each token.
 
     Gaps between tokens (ITL) are None where there is one token. ValueError where there is none.

@@ -153,7 +153,7 @@ def _admit(rng: Random) -> list[Case]:
     def case(label: str, sizes: list[tuple[int, int]], free: int) -> Case:
         names = rng.sample("ABCDEFGHIJ", len(sizes))
         queue = [[name, *size] for name, size in zip(names, sizes, strict=True)]
-        return Case(label, {"queue": queue, "free_blocks": free, "block": b})
+        return Case(label, {"queue": queue, "free_blocks": free, "block_size": b})
 
     t = rng.randrange(2, b - 1)
     return [

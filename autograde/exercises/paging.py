@@ -1,6 +1,6 @@
 """Lesson 07: which tables, lengths and pools to try, and how a pool is driven by an owner of storage.
 
-Which free block a pool hands out is its own business. So nothing here looks at block numbers: a storage is kept, each
+Which free block a pool hands out is its own business. So nothing here looks at block ids: a storage is kept, each
 token is written through the pool's tables, and what is graded is what is read back through them later.
 """
 
@@ -27,16 +27,16 @@ BLANK = -1  # in a slot that nobody wrote to
 
 
 def _blocks_needed(rng: Random) -> list[Case]:
-    def case(label: str, tokens: int, block: int) -> Case:
-        return Case(label, {"tokens": tokens, "block": block})
+    def case(label: str, tokens: int, block_size: int) -> Case:
+        return Case(label, {"tokens": tokens, "block_size": block_size})
 
-    block, full = rng.randrange(5, 10), rng.randrange(2, 6)
+    block_size, full = rng.randrange(5, 10), rng.randrange(2, 6)
     return [
-        case("a last block that is filled in part", full * block + rng.randrange(2, block - 1), block),
-        case("full blocks", full * block, block),
-        case("one token more than fills the blocks", full * block + 1, block),
-        case("one token fewer", full * block - 1, block),
-        case("no token", 0, block),
+        case("a last block that is filled in part", full * block_size + rng.randrange(2, block_size - 1), block_size),
+        case("full blocks", full * block_size, block_size),
+        case("one token more than fills the blocks", full * block_size + 1, block_size),
+        case("one token fewer", full * block_size - 1, block_size),
+        case("no token", 0, block_size),
         case("blocks of one token", rng.randrange(5, 30), 1),
         case("more tokens than a float can count", 16 * rng.randrange(2**60, 2**61) + 1, 16),
     ]
@@ -44,12 +44,13 @@ def _blocks_needed(rng: Random) -> list[Case]:
 
 def _slot_of(rng: Random) -> list[Case]:
     def case(label: str, row: int, offset: int) -> Case:
-        block = rng.randrange(5, 9)
+        block_size = rng.randrange(5, 9)
         table = [5, 2, 9, *rng.sample(range(10, 20), 2)]
         rng.shuffle(table)
         if table == sorted(table):
             table.reverse()
-        return Case(label, {"table": table, "position": row * block + min(offset, block - 1), "block": block})
+        position = row * block_size + min(offset, block_size - 1)
+        return Case(label, {"table": table, "position": position, "block_size": block_size})
 
     return [
         case("the first token", 0, 0),
@@ -62,17 +63,17 @@ def _slot_of(rng: Random) -> list[Case]:
 
 
 def _waste(rng: Random) -> list[Case]:
-    def case(label: str, lengths: list[int], block: int) -> Case:
-        return Case(label, {"lengths": lengths, "block": block})
+    def case(label: str, lengths: list[int], block_size: int) -> Case:
+        return Case(label, {"lengths": lengths, "block_size": block_size})
 
-    block = rng.randrange(5, 9)
-    ragged = [rng.randrange(1, 4) * block + tail for tail in rng.sample(range(1, block), 3)]
+    block_size = rng.randrange(5, 9)
+    ragged = [rng.randrange(1, 4) * block_size + tail for tail in rng.sample(range(1, block_size), 3)]
     return [
-        case("one sequence", [2 * block + rng.randrange(1, block - 1)], block),
-        case("sequences of different lengths", ragged, block),
-        case("two tails that would share a block", [block + 1, 2 * block + 2], block),
-        case("full blocks", [block, 3 * block], block),
-        case("a sequence without a token", [0, block + rng.randrange(1, block)], block),
+        case("one sequence", [2 * block_size + rng.randrange(1, block_size - 1)], block_size),
+        case("sequences of different lengths", ragged, block_size),
+        case("two tails that would share a block", [block_size + 1, 2 * block_size + 2], block_size),
+        case("full blocks", [block_size, 3 * block_size], block_size),
+        case("a sequence without a token", [0, block_size + rng.randrange(1, block_size)], block_size),
         case("blocks of one token", [rng.randrange(3, 9), rng.randrange(10, 20)], 1),
     ]
 
@@ -80,9 +81,10 @@ def _waste(rng: Random) -> list[Case]:
 # --- gather, paged_attention -----------------------------------------------------------------------------------
 
 
-def _storage(rng: Random, num_blocks: int, block: int, width: int) -> list:
+def _storage(rng: Random, num_blocks: int, block_size: int, width: int) -> list:
     """No slot is empty: what is no token of the sequence is some other's, and as large."""
-    return [[[round(rng.uniform(-2, 2), 2) for _ in range(width)] for _ in range(block)] for _ in range(num_blocks)]
+    rows = [[round(rng.uniform(-2, 2), 2) for _ in range(width)] for _ in range(num_blocks * block_size)]
+    return [rows[first : first + block_size] for first in range(0, len(rows), block_size)]
 
 
 def _table(rng: Random, num_blocks: int, rows: int) -> list[int]:
@@ -96,10 +98,10 @@ def _table(rng: Random, num_blocks: int, rows: int) -> list[int]:
 
 def _gather(rng: Random) -> list[Case]:
     def case(label: str, rows: int, tail: int, spare: int = 0) -> Case:
-        block, width = rng.sample((3, 4, 5), 2)
-        length = (rows - 1) * block + (tail or block)
-        inputs = {"storage": _storage(rng, 9, block, width), "table": _table(rng, 9, rows + spare), "length": length}
-        return Case(label, inputs)
+        block_size, width = rng.sample((3, 4, 5), 2)
+        length = (rows - 1) * block_size + (tail or block_size)
+        storage = _storage(rng, 9, block_size, width)
+        return Case(label, {"storage": storage, "table": _table(rng, 9, rows + spare), "length": length})
 
     return [
         case("a part of one block", 1, 2),
@@ -111,14 +113,14 @@ def _gather(rng: Random) -> list[Case]:
 
 def _paged_attention(rng: Random) -> list[Case]:
     def case(label: str, queries: int, rows: int, tail: int) -> Case:
-        block, width = rng.sample((3, 4, 5), 2)
-        length = (rows - 1) * block + (tail or block)
+        block_size, width = rng.sample((3, 4, 5), 2)
+        length = (rows - 1) * block_size + (tail or block_size)
         return Case(
             label,
             {
                 "q": _storage(rng, 1, queries or length, width)[0],
-                "storage_k": _storage(rng, 8, block, width),
-                "storage_v": _storage(rng, 8, block, width),
+                "storage_k": _storage(rng, 8, block_size, width),
+                "storage_v": _storage(rng, 8, block_size, width),
                 "table": _table(rng, 8, rows),
                 "length": length,
             },
@@ -312,10 +314,10 @@ def _pool(rng: Random) -> list[Case]:
         case("your own list", 3, [["allocate", "A", b + t], [EMPTIED, "A"], ["append", "A", 1]]),
         *(
             Case(
-                f"random calls, every token read back, blocks of {block}",
-                {"num_blocks": blocks, "block": block, "calls": 500, "seed": rng.randrange(10**6)},
+                f"random calls, every token read back, blocks of {block_size}",
+                {"num_blocks": blocks, "block_size": block_size, "calls": 500, "seed": rng.randrange(10**6)},
             )
-            for blocks, block in ((7, 3), (9, 2))
+            for blocks, block_size in ((7, 3), (9, 2))
         ),
     ]
 
@@ -323,9 +325,9 @@ def _pool(rng: Random) -> list[Case]:
 class Owner:
     """Owns the storage of a pool: writes a token of its own into each slot, and reads all tokens back."""
 
-    def __init__(self, pool: object, num_blocks: int, block: int):
-        self.pool, self.block = pool, block
-        self.storage = [[BLANK] * block for _ in range(num_blocks)]
+    def __init__(self, pool: object, num_blocks: int, block_size: int):
+        self.pool, self.block_size = pool, block_size
+        self.storage = [[BLANK] * block_size for _ in range(num_blocks)]
         self.ids: dict[str, object] = {}  # of all sequences there ever were, by name
         self.written: dict[str, list[int]] = {}  # the tokens of each sequence that is not freed
         self.token = 100
@@ -368,16 +370,16 @@ class Owner:
     def read(self, name: str, table: list[int]) -> list[int | None]:
         """The tokens of a sequence, None for one that has no slot."""
         length = len(self.written[name])
-        slots = [token for block in table for token in self.storage[block]][:length]
+        slots = [token for block_id in table for token in self.storage[block_id]][:length]
         return slots + [None] * (length - len(slots))
 
     def row(self, name: str) -> dict[str, list]:
         """What is read back of a sequence, and how many hold each of its blocks."""
         table = self.table(name)
-        return {name: self.read(name, table), "refs": [self.pool.ref(block) for block in table]}
+        return {name: self.read(name, table), "ref_counts": [self.pool.ref(block_id) for block_id in table]}
 
     def free_blocks(self) -> int:
-        return sum(self.pool.ref(block) == 0 for block in range(len(self.storage)))
+        return sum(self.pool.ref(block_id) == 0 for block_id in range(len(self.storage)))
 
     def empty_table(self, name: str) -> None:
         """Empty the list that `table` gave, which is the caller's."""
@@ -404,27 +406,27 @@ class Owner:
 
     def copies_due(self, name: str, n: int) -> int:
         """How many blocks must be copied before n tokens are written: 1 where somebody else holds the last block."""
-        tail = self.table(name)[-1:] if n and len(self.written[name]) % self.block else []
+        tail = self.table(name)[-1:] if n and len(self.written[name]) % self.block_size else []
         return int(any(tail[0] in self.table(other) for other in self.written if other != name)) if tail else 0
 
     def room(self) -> int:
         """Blocks that no table names."""
-        return len(self.storage) - len({block for name in self.written for block in self.table(name)})
+        return len(self.storage) - len({block_id for name in self.written for block_id in self.table(name)})
 
     def agrees(self) -> bool:
         """Whether all tokens are read back, through tables of the right length, and every holder is counted."""
         holders = Counter()
         for name, tokens in self.written.items():
             table = self.table(name)
-            if len(table) != -(-len(tokens) // self.block) or self.read(name, table) != tokens:
+            if len(table) != -(-len(tokens) // self.block_size) or self.read(name, table) != tokens:
                 return False
             holders.update(table)
-        return all(self.pool.ref(block) == holders[block] for block in range(len(self.storage)))
+        return all(self.pool.ref(block_id) == holders[block_id] for block_id in range(len(self.storage)))
 
     def _write(self, name: str, n: int = 1) -> None:
         table, start = self.table(name), len(self.written[name])
         for position in range(start, start + n):
-            row, offset = divmod(position, self.block)
+            row, offset = divmod(position, self.block_size)
             if row < len(table):
                 self.storage[table[row]][offset] = self.token
             self.written[name].append(self.token)
@@ -450,10 +452,10 @@ def run_pool(candidate: object, case: Case) -> object:
     return [attempt(take, *step) for step in case.inputs["steps"]]
 
 
-def _random_calls(candidate: object, num_blocks: int, block: int, calls: int, seed: int) -> object:
+def _random_calls(candidate: object, num_blocks: int, block_size: int, calls: int, seed: int) -> object:
     """Make the calls, and look at everything every few of them. As soon as pool and owner disagree that is all there
     is to say: on what, and when, depends on the order in which the pool hands out its blocks."""
-    rng, owner = Random(seed), Owner(candidate(num_blocks, block), num_blocks, block)
+    rng, owner = Random(seed), Owner(candidate(num_blocks, block_size), num_blocks, block_size)
     seen, refused, freed = [], 0, []
     for number in range(calls):
         alive = list(owner.written)
@@ -467,14 +469,14 @@ def _random_calls(candidate: object, num_blocks: int, block: int, calls: int, se
         if not alive or (kind == "fork" and len(alive) > 4):
             kind = "free" if alive else "allocate"
         name = rng.choice(alive) if kind != "allocate" else f"{number}"
-        tokens = rng.randrange(2 * block + 2) if kind != "truncate" else rng.randrange(len(owner.written[name]) + 1)
+        tokens = rng.randrange(len(owner.written[name]) + 1 if kind == "truncate" else 2 * block_size + 2)
         more = {"fork": [f"{number}"], "free": []}.get(kind, [tokens])
         due = owner.copies_due(name, tokens) if kind == "append" else 0
         try:
             copied = getattr(owner, kind)(name, *more)
         except MemoryError:
             held = len(owner.written[name]) if kind == "append" else 0
-            new = -(-(held + tokens) // block) - -(-held // block) + due
+            new = -(-(held + tokens) // block_size) - -(-held // block_size) + due
             if kind not in ("allocate", "append") or new <= owner.room():
                 return DISAGREE
             refused += 1
@@ -498,27 +500,27 @@ def _random_calls(candidate: object, num_blocks: int, block: int, calls: int, se
 
 
 def _can_promise(rng: Random) -> list[Case]:
-    def case(label: str, lengths: list[int], max_new: int, block: int) -> Case:
-        most = len(lengths) + sum(lengths + [max_new] * len(lengths)) // block + 2
+    def case(label: str, lengths: list[int], max_new: int, block_size: int) -> Case:
+        most = len(lengths) + sum(lengths + [max_new] * len(lengths)) // block_size + 2
         free = list(range(most + 1))
-        return Case(label, {"lengths": lengths, "max_new": max_new, EACH_FREE: free, "block": block})
+        return Case(label, {"lengths": lengths, "max_new": max_new, EACH_FREE: free, "block_size": block_size})
 
-    block = rng.randrange(5, 9)
-    tails = rng.sample(range(1, block - 1), 3)
+    b = rng.randrange(5, 9)
+    tails = rng.sample(range(1, b - 1), 3)
     return [
-        case("one sequence", [block + 2], rng.randrange(1, 3) * block, block),
-        case("several sequences", [tail + block * rng.randrange(3) for tail in tails], 2 * block + 1, block),
-        case("growth that the tails can hold", [block - 2, 2 * block - 3, 1], 2, block),
-        case("each crosses into a new block", [block, 2 * block, block - 1], 1, block),
-        case("a sequence without a token, and a long one", [0, rng.randrange(5, 9) * block], block - 1, block),
-        case("nothing is promised", [tails[0], block + tails[1]], 0, block),
+        case("one sequence", [b + 2], rng.randrange(1, 3) * b, b),
+        case("several sequences", [tail + b * rng.randrange(3) for tail in tails], 2 * b + 1, b),
+        case("growth that the tails can hold", [b - 2, 2 * b - 3, 1], 2, b),
+        case("each crosses into a new block", [b, 2 * b, b - 1], 1, b),
+        case("a sequence without a token, and a long one", [0, rng.randrange(5, 9) * b], b - 1, b),
+        case("nothing is promised", [tails[0], b + tails[1]], 0, b),
     ]
 
 
 def _run_can_promise(candidate: object, case: Case) -> list[object]:
     """The answer for each number of free blocks."""
-    lengths, max_new, free, block = case.inputs.values()
-    return [plain(candidate(list(lengths), max_new, each, block)) for each in free]
+    lengths, max_new, free, block_size = case.inputs.values()
+    return [plain(candidate(list(lengths), max_new, each, block_size)) for each in free]
 
 
 EXERCISES = (

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from kvlab import masks
 from kvlab.attention import group_size
-from kvlab.rope import angles, turn
+from kvlab.rope import angles, apply_rotary
 from kvlab.sizes import whole
 
 
@@ -87,8 +87,8 @@ class Decoder:
             normed = self._norm(x)
             q = self._heads(layer, "q", normed, shape.num_heads)
             k = self._heads(layer, "k", normed, shape.num_kv_heads)
-            cache.append(turn(k, *at), self._heads(layer, "v", normed, shape.num_kv_heads))
-            mixed = attend(turn(q, *at), cache.keys, cache.values, start)
+            cache.append(apply_rotary(k, *at), self._heads(layer, "v", normed, shape.num_kv_heads))
+            mixed = attend(apply_rotary(q, *at), cache.keys, cache.values, start)
             x = x + self._times(layer, "self_attn.o_proj", mixed.transpose(1, 2).flatten(2))
             normed = self._norm(x)
             gate = functional.silu(self._times(layer, "mlp.gate_proj", normed))

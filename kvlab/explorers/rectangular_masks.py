@@ -123,7 +123,7 @@ def reading(setting: Setting, allowed=None, window_allowed=None) -> Reading:
         caption = _caption("allowed", allowed, masks.allowed, asked)
     wrong = np.ones_like(right)
     if setting.beside == TOP_LEFT:
-        wrong = masks.in_window(masks.top_left(cached, chunk), window, first=0)
+        wrong = masks.in_window(masks.causal_upper_left(cached, chunk), window, first=0)
     return Reading(setting, right, wrong, caption)
 
 

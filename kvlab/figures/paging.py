@@ -22,35 +22,35 @@ def slots_held(slots) -> Picture:
     return Picture(fig, f"Slots held by a sequence of 0, 1, 2, … tokens: {each}.")
 
 
-def slot_map(places, num_blocks: int, block: int, title: str, notes=None) -> Picture:
+def slot_map(places, num_blocks: int, block_size: int, title: str, notes=None) -> Picture:
     """Which token lies in which slot of a pool, a row for each block.
 
-    `places` maps (sequence, position) to (block, offset); where two sequences share a slot both names stand in it.
-    `notes` maps a block to a few words that stand beside its row. ValueError for a place outside the pool.
+    `places` maps (sequence, position) to (block id, offset); where two sequences share a slot both names stand in it.
+    `notes` maps a block's id to a few words that stand beside its row. ValueError for a place outside the pool.
     """
     names = list(dict.fromkeys(name for name, _ in places))
     slots: dict[tuple[int, int], list] = {}
-    for (name, position), (number, offset) in places.items():
-        if not (0 <= number < num_blocks and 0 <= offset < block):
-            raise ValueError(f"position {position} of {name} lies at {(number, offset)}, outside the pool")
-        slots.setdefault((int(number), int(offset)), []).append((name, position))
-    fig, ax = table_axes(num_blocks, block, "offset in the block")
+    for (name, position), (block_id, offset) in places.items():
+        if not (0 <= block_id < num_blocks and 0 <= offset < block_size):
+            raise ValueError(f"position {position} of {name} lies at {(block_id, offset)}, outside the pool")
+        slots.setdefault((int(block_id), int(offset)), []).append((name, position))
+    fig, ax = table_axes(num_blocks, block_size, "offset in the block")
     beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
     fills = ("#bfdcee", "#fbe3b3", "#bfe7dc", "#f3dbe8")
     said = []
-    for number in range(num_blocks):
-        for offset in range(block):
-            held = slots.get((number, offset), [])
+    for block_id in range(num_blocks):
+        for offset in range(block_size):
+            held = slots.get((block_id, offset), [])
             text = " ".join(f"{name}{position}" for name, position in held)
             fill = PAPER if not held else fills[names.index(held[0][0]) % 4] if len(held) == 1 else "#dcd8cc"
-            draw_cell(ax, number, offset, text, fill, INK)
+            draw_cell(ax, block_id, offset, text, fill, INK)
             if held:
-                said.append(f"{text} in block {number}, offset {offset}")
-        if notes and number in notes:
-            ax.annotate(notes[number], (1, number), (8, 0), **beside)
-    ax.set_yticks(range(num_blocks), [f"block {number}" for number in range(num_blocks)])
+                said.append(f"{text} in block {block_id}, offset {offset}")
+        if notes and block_id in notes:
+            ax.annotate(notes[block_id], (1, block_id), (8, 0), **beside)
+    ax.set_yticks(range(num_blocks), [f"block {block_id}" for block_id in range(num_blocks)])
     ax.set_title(title, fontsize=11)
-    marks = "".join(f" Block {number}: {note}." for number, note in (notes or {}).items())
+    marks = "".join(f" Block {block_id}: {note}." for block_id, note in (notes or {}).items())
     return Picture(fig, f"{title}. {'; '.join(said) or 'No token'}.{marks}")
 
 

@@ -37,7 +37,7 @@ def close(one, other, atol=1e-12):
 def test_neighbours_share_a_kv_head():
     assert [attention.kv_head_of(head, 6, 2) for head in range(6)] == [0, 0, 0, 1, 1, 1]
     k = torch.arange(2.0).reshape(1, 2, 1, 1)
-    assert attention.expand_kv(k, 6).flatten().tolist() == [0, 0, 0, 1, 1, 1]
+    assert attention.repeat_kv(k, 6).flatten().tolist() == [0, 0, 0, 1, 1, 1]
 
 
 @patient
@@ -73,7 +73,7 @@ def test_arguments_are_left_as_they_were():
 def test_the_library_and_the_solution_give_the_same(learner, sizes, start, seed):
     q, k, v = tensors(sizes, start, seed)
     close(learner["grouped_attention"](q, k, v, start), attention.grouped_attention(q, k, v, start))
-    assert torch.equal(learner["expand_kv"](k, q.shape[1]), attention.expand_kv(k, q.shape[1]))
+    assert torch.equal(learner["expand_kv"](k, q.shape[1]), attention.repeat_kv(k, q.shape[1]))
     heads = [(head, q.shape[1], k.shape[1]) for head in range(q.shape[1])]
     assert [learner["kv_head_of"](*each) for each in heads] == [attention.kv_head_of(*each) for each in heads]
 
@@ -85,7 +85,7 @@ def test_the_library_and_the_solution_give_the_same(learner, sizes, start, seed)
         (lambda: attention.kv_head_of(6, 6, 3), "query_head: wanted a head from 0 to 5, got 6"),
         (lambda: attention.kv_head_of(-1, 6, 3), "query_head: wanted"),
         (lambda: attention.kv_head_of(0.5, 6, 3), "query_head: wanted"),
-        (lambda: attention.expand_kv(torch.ones(1, 3, 2, 2), 4), "that 3 divides, got 4"),
+        (lambda: attention.repeat_kv(torch.ones(1, 3, 2, 2), 4), "that 3 divides, got 4"),
         (lambda: attention.grouped_attention(*tensors((1, 2, 2, 3, 4), 2), 3), "wanted 3 \\+ 3 keys, .* got 5"),
         (lambda: attention.expanded_attention(*tensors((1, 2, 2, 3, 4), 2), 1), "wanted 1 \\+ 3 keys, .* got 5"),
     ],

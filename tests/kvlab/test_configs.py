@@ -301,7 +301,7 @@ def test_groups_of_a_model_with_52_windows_and_10_full_layers_have_70_slots():
 
 
 def test_a_block_of_one_token_rounds_nothing_in_a_full_model():
-    steps = allocation(read_config(preset("Llama-3-8B").config), 8193, 16, block=1)
+    steps = allocation(read_config(preset("Llama-3-8B").config), 8193, 16, block_size=1)
     assert sum(steps.values()) == steps["payload"]
     assert allocation(read_config(preset("Llama-3-8B").config), 8193, 16)["page rounding"] == 15 * 131_072
 

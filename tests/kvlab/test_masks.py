@@ -43,7 +43,7 @@ def sdpa(q, k, v, **how):
 
 def test_three_cached_and_two_new():
     assert masks.allowed(3, 2).tolist() == [[True, True, True, True, False], [True] * 5]
-    assert masks.top_left(3, 2).astype(int).tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]
+    assert masks.causal_upper_left(3, 2).astype(int).tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]
     assert masks.allowed(-2, 3).astype(int).tolist() == [[0], [0], [1]]
 
 
@@ -51,7 +51,7 @@ def test_three_cached_and_two_new():
 def test_a_chunk_has_the_last_rows_of_the_square(cached, chunk):
     keys = cached + chunk
     np.testing.assert_array_equal(masks.allowed(cached, chunk), np.tri(keys, dtype=bool)[cached:])
-    np.testing.assert_array_equal(masks.top_left(cached, chunk), np.tri(keys, dtype=bool)[:chunk])
+    np.testing.assert_array_equal(masks.causal_upper_left(cached, chunk), np.tri(keys, dtype=bool)[:chunk])
 
 
 @patient
@@ -76,10 +76,10 @@ def test_torch_agrees_with_the_explicit_mask_and_its_lower_right_bias(seed, cach
 
 @patient
 @given(seeds, lengths, chunks)
-def test_is_causal_of_torch_is_the_top_left_mask(seed, cached, chunk):
+def test_is_causal_of_torch_is_causal_upper_left(seed, cached, chunk):
     keys = cached + chunk
     q, k, v = tensors(seed, (chunk, 4), (keys, 4), (keys, 4))
-    ours = masks.attend(q, k, v, masks.top_left(cached, chunk))
+    ours = masks.attend(q, k, v, masks.causal_upper_left(cached, chunk))
     np.testing.assert_allclose(ours, sdpa(q, k, v, is_causal=True), rtol=0, atol=1e-12)
 
 

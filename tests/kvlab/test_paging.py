@@ -33,21 +33,21 @@ class PoolMachine(RuleBasedStateMachine):
 
     sequences = Bundle("sequences")
 
-    @initialize(num_blocks=st.integers(0, 9), block=st.integers(1, 5))
-    def build(self, num_blocks, block):
-        self.pool, self.block = paging.BlockPool(num_blocks, block), block
-        self.storage = [[None] * block for _ in range(num_blocks)]
+    @initialize(num_blocks=st.integers(0, 9), block_size=st.integers(1, 5))
+    def build(self, num_blocks, block_size):
+        self.pool, self.block_size = paging.BlockPool(num_blocks, block_size), block_size
+        self.storage = [[None] * block_size for _ in range(num_blocks)]
         self.tokens, self.freed, self.token = {}, [], 0
 
     def write(self, id, tokens, n):
         table = self.pool.table(id)
         for position in range(len(tokens), len(tokens) + n):
-            self.storage[table[position // self.block]][position % self.block] = self.token
+            self.storage[table[position // self.block_size]][position % self.block_size] = self.token
             tokens.append(self.token)
             self.token += 1
 
     def held(self):
-        return Counter(block for id in self.tokens for block in self.pool.table(id))
+        return Counter(block_id for id in self.tokens for block_id in self.pool.table(id))
 
     def books(self):
         return {id: self.pool.table(id) for id in self.tokens}, self.pool.free_blocks
@@ -64,7 +64,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(target=sequences, tokens=st.integers(0, 12))
     def allocate(self, tokens):
-        if self.refused(-(-tokens // self.block), lambda: self.pool.allocate(tokens)):
+        if self.refused(-(-tokens // self.block_size), lambda: self.pool.allocate(tokens)):
             return None
         id = self.pool.allocate(tokens)
         assert id not in self.tokens and id not in self.freed
@@ -77,8 +77,8 @@ class PoolMachine(RuleBasedStateMachine):
         if id not in self.tokens:
             return
         length, table = len(self.tokens[id]), self.pool.table(id)
-        due = n > 0 and length % self.block > 0 and self.held()[table[-1]] > 1
-        wanted = -(-(length + n) // self.block) - len(table) + due
+        due = n > 0 and length % self.block_size > 0 and self.held()[table[-1]] > 1
+        wanted = -(-(length + n) // self.block_size) - len(table) + due
         if self.refused(wanted, lambda: self.pool.append(id, n)):
             return
         copies = self.pool.append(id, n)
@@ -122,12 +122,12 @@ class PoolMachine(RuleBasedStateMachine):
     def every_token_is_read_back_and_every_holder_counted(self):
         for id, tokens in self.tokens.items():
             table = self.pool.table(id)
-            assert len(table) == -(-len(tokens) // self.block)
-            assert [token for block in table for token in self.storage[block]][: len(tokens)] == tokens
+            assert len(table) == -(-len(tokens) // self.block_size)
+            assert [token for block_id in table for token in self.storage[block_id]][: len(tokens)] == tokens
             table.clear()
         held = self.held()
-        assert [self.pool.ref(block) for block in range(len(self.storage))] == [
-            held[block] for block in range(len(self.storage))
+        assert [self.pool.ref(block_id) for block_id in range(len(self.storage))] == [
+            held[block_id] for block_id in range(len(self.storage))
         ]
         assert self.pool.free_blocks == len(self.storage) - len(held)
 
@@ -179,14 +179,14 @@ def test_what_a_pool_can_promise_as_the_lesson_prints_it():
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 12), st.data())
-def test_paged_attention_is_contiguous_attention_whatever_the_blocks(seed, block, length, data):
+def test_paged_attention_is_contiguous_attention_whatever_the_blocks(seed, block_size, length, data):
     rng = np.random.default_rng(seed)
     m = data.draw(st.integers(1, length))
     q, k, v = (rng.normal(size=(n, 6)) for n in (m, length, length))
-    table = rng.permutation(15)[: -(-length // block) + 1].tolist()  # one block is held in advance
-    stores = rng.normal(scale=100, size=(2, 15, block, 6))
+    table = rng.permutation(15)[: -(-length // block_size) + 1].tolist()  # one block is held in advance
+    stores = rng.normal(scale=100, size=(2, 15, block_size, 6))
     for position in range(length):
-        number, offset = paging.slot_of(table, position, block)
+        number, offset = paging.slot_of(table, position, block_size)
         stores[:, number, offset] = k[position], v[position]
     ours = paging.paged_attention(q, *stores, table, length)
     np.testing.assert_allclose(ours, masks.masked_attention(q, k, v, length - m), rtol=0, atol=1e-12)
@@ -200,13 +200,13 @@ def test_gather_takes_rows_of_any_shape():
 
 
 @given(st.lists(counts, max_size=5), counts, st.integers(1, 5))
-def test_a_promise_holds_exactly_when_the_pool_can_keep_it(lengths, max_new, block):
-    growth = sum(-(-(n + max_new) // block) - -(-n // block) for n in lengths)
-    held = sum(-(-n // block) for n in lengths)
+def test_a_promise_holds_exactly_when_the_pool_can_keep_it(lengths, max_new, block_size):
+    growth = sum(-(-(n + max_new) // block_size) - -(-n // block_size) for n in lengths)
+    held = sum(-(-n // block_size) for n in lengths)
     for free in range(growth + 2):
-        pool = paging.BlockPool(held + free, block)
+        pool = paging.BlockPool(held + free, block_size)
         ids = [pool.allocate(n) for n in lengths]
-        promised = paging.can_promise(lengths, max_new, free, block)
+        promised = paging.can_promise(lengths, max_new, free, block_size)
         try:
             for id in ids:
                 pool.append(id, max_new)
@@ -216,12 +216,12 @@ def test_a_promise_holds_exactly_when_the_pool_can_keep_it(lengths, max_new, blo
 
 
 @given(st.lists(counts, max_size=5), counts, st.integers(1, 5))
-def test_the_library_and_the_solution_count_the_same(learner, lengths, tokens, block):
-    assert learner["blocks_needed"](tokens, block) == paging.blocks_needed(tokens, block)
-    assert learner["waste"](lengths, block) == paging.waste(lengths, block)
-    assert learner["slot_of"]([7, 2] * 5, tokens, block) == paging.slot_of([7, 2] * 5, tokens, block)
+def test_the_library_and_the_solution_count_the_same(learner, lengths, tokens, block_size):
+    assert learner["blocks_needed"](tokens, block_size) == paging.blocks_needed(tokens, block_size)
+    assert learner["waste"](lengths, block_size) == paging.waste(lengths, block_size)
+    assert learner["slot_of"]([7, 2] * 5, tokens, block_size) == paging.slot_of([7, 2] * 5, tokens, block_size)
     for free in range(6):
-        arguments = (lengths, tokens, free, block)
+        arguments = (lengths, tokens, free, block_size)
         assert learner["can_promise"](*arguments) == paging.can_promise(*arguments)
 
 
@@ -243,14 +243,14 @@ def test_the_library_and_the_solution_give_the_same_on_the_checks_cases(learner,
     ("call", "error", "said"),
     [
         (lambda: paging.blocks_needed(-1, 4), ValueError, "tokens: wanted a whole number of at least 0, got -1"),
-        (lambda: paging.blocks_needed(5, 0), ValueError, "block: wanted a whole number of at least 1, got 0"),
+        (lambda: paging.blocks_needed(5, 0), ValueError, "block_size: wanted a whole number of at least 1, got 0"),
         (lambda: paging.blocks_needed(5.0, 4), TypeError, "tokens: wanted a whole number"),
         (lambda: paging.slot_of([7], 4, 4), IndexError, "range"),
         (lambda: paging.slot_of([7], -1, 4), ValueError, "position: wanted"),
         (lambda: paging.gather(np.ones((3, 2, 1)), [0], 3), ValueError, "1 blocks of 2 slots cannot hold 3 tokens"),
         (lambda: paging.can_promise([3], -1, 1, 4), ValueError, "max_new: wanted"),
         (lambda: paging.can_promise([3], 1, -1, 4), ValueError, "free_blocks: wanted"),
-        (lambda: paging.BlockPool(3, 0), ValueError, "block: wanted"),
+        (lambda: paging.BlockPool(3, 0), ValueError, "block_size: wanted"),
         (lambda: paging.BlockPool(3, 4).allocate(-1), ValueError, "tokens: wanted"),
         (lambda: paging.BlockPool(3, 4).append(0), KeyError, "0"),
     ],

@@ -28,7 +28,7 @@ def learner():
 @st.composite
 def traffic(draw):
     """Sizes of a scheduler, and calls: submissions, cancellations and steps."""
-    budget, blocks, block = draw(st.integers(1, 12)), draw(st.integers(1, 8)), draw(st.integers(1, 5))
+    budget, blocks, block_size = draw(st.integers(1, 12)), draw(st.integers(1, 8)), draw(st.integers(1, 5))
     calls, ids = [], 0
     for kind in draw(st.lists(st.sampled_from(["submit", "submit", "step", "step", "step", "cancel"]), max_size=30)):
         if kind == "submit":
@@ -39,7 +39,7 @@ def traffic(draw):
             calls.append(("step",))
         else:
             calls.append(("cancel", f"r{draw(st.integers(0, ids - 1))}"))
-    return (budget, blocks, block), calls
+    return (budget, blocks, block_size), calls
 
 
 def attempt(thing, name, *arguments):
@@ -50,7 +50,7 @@ def attempt(thing, name, *arguments):
 
 
 def shape(events):
-    """Events without block numbers, which are the pool's business."""
+    """Events without block ids, which are the pool's business."""
     if type(events) is not list:
         return events
     return [(*event[:3], *(len(table) for table in event[3:])) for event in events]
@@ -70,8 +70,8 @@ def test_a_simulator_without_a_pool_or_a_queue_says_the_same_and_so_does_the_sol
 @settings(max_examples=200, deadline=None)
 @given(traffic())
 def test_no_block_has_two_owners_none_is_lost_and_nobody_starves(given_traffic):
-    (budget, blocks, block), calls = given_traffic
-    server = Scheduler(budget, blocks, block)
+    (budget, blocks, block_size), calls = given_traffic
+    server = Scheduler(budget, blocks, block_size)
     tables, order, left = {}, [], Counter()
     for call in [*calls, *[("step",)] * 400]:
         done = attempt(server, *call)
@@ -135,9 +135,9 @@ def test_a_larger_budget_admits_nobody_later():
 def test_what_is_admitted_by_the_worst_case_never_lacks_a_block():
     rng = Random(10)
     for _ in range(200):
-        block, blocks = rng.randrange(1, 6), rng.randrange(1, 20)
+        block_size, blocks = rng.randrange(1, 6), rng.randrange(1, 20)
         queue = [(name, rng.randrange(1, 20), rng.randrange(1, 20)) for name in "ABCDEF"]
-        admitted, server = admit(queue, blocks, block), Scheduler(1000, blocks, block)
+        admitted, server = admit(queue, blocks, block_size), Scheduler(1000, blocks, block_size)
         for name, prompt, answer in queue[: len(admitted)]:
             server.submit(name, prompt, answer)
         events = [event for _ in range(20) for event in server.step()]
@@ -145,7 +145,7 @@ def test_what_is_admitted_by_the_worst_case_never_lacks_a_block():
         assert not any(event[0] == "preempt" for event in events)
         if len(admitted) < len(queue):  # and one more would not have been safe
             more = queue[: len(admitted) + 1]
-            assert sum(paging.blocks_needed(prompt + answer - 1, block) for _, prompt, answer in more) > blocks
+            assert sum(paging.blocks_needed(prompt + answer - 1, block_size) for _, prompt, answer in more) > blocks
 
 
 def test_the_figures_of_the_protected_program():
@@ -158,7 +158,7 @@ def test_the_figures_of_the_protected_program():
     ("call", "error", "said"),
     [
         (lambda: Scheduler(0, 4, 4), ValueError, "token_budget: wanted"),
-        (lambda: Scheduler(4, 4, 0), ValueError, "block: wanted"),
+        (lambda: Scheduler(4, 4, 0), ValueError, "block_size: wanted"),
         (lambda: Scheduler(4, 3, 4).submit("A", 8, 6), ValueError, "A can need 4 blocks, and the pool has 3"),
         (lambda: Scheduler(4, 3, 4).submit("A", 0, 6), ValueError, "prompt_tokens: wanted"),
         (lambda: Scheduler(4, 3, 4).submit("A", 5, 0), ValueError, "max_new_tokens: wanted"),

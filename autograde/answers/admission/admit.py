@@ -145,7 +145,7 @@ ANSWER = Answer(
                 (
                     "Where does the first token behind a full block go?",
                     "A block that is used in part is used.",
-                    "-(-tokens // block).",
+                    "-(-tokens // block_size).",
                 ),
             ),
         ),
@@ -252,6 +252,6 @@ ANSWER = Answer(
     hints=(
         "How many tokens can one request write at most?",
         "Round up to blocks for each request; walk through the queue while they last.",
-        "needed = -(-(prompt + max_new - 1) // block); if needed > free: break.",
+        "needed = -(-(prompt + max_new - 1) // block_size); if needed > free: break.",
     ),
 )

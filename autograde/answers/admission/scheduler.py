@@ -1022,7 +1022,7 @@ ANSWER = Answer(
                 (
                     "What happens when the second chunk finds no block?",
                     "It is preempted at once, and the work was for nothing.",
-                    "Ask whether all known tokens fit: blocks_needed(known, block) <= free_blocks.",
+                    "Ask whether all known tokens fit: blocks_needed(known, block_size) <= free_blocks.",
                 ),
             ),
         ),
@@ -1034,7 +1034,7 @@ ANSWER = Answer(
                 (
                     "It had generated five tokens before it was preempted. What does it know?",
                     "All known tokens are written again, prompt and generated.",
-                    "blocks_needed(known, block) <= free_blocks, where known counts the generated tokens too.",
+                    "blocks_needed(known, block_size) <= free_blocks, where known counts the generated tokens too.",
                 ),
             ),
         ),
@@ -1046,7 +1046,7 @@ ANSWER = Answer(
                 (
                     "Which rule says what must be free when a request is admitted?",
                     "The known tokens; growth is what preemption is for.",
-                    "blocks_needed(known, block) <= free_blocks.",
+                    "blocks_needed(known, block_size) <= free_blocks.",
                 ),
             ),
         ),
@@ -1058,7 +1058,7 @@ ANSWER = Answer(
                 (
                     "Where does the first token behind a full block go?",
                     "A block that is used in part is used.",
-                    "blocks_needed(known, block).",
+                    "blocks_needed(known, block_size).",
                 ),
             ),
         ),
@@ -1070,7 +1070,7 @@ ANSWER = Answer(
                 (
                     "How many blocks are free?",
                     "Budget alone lets nobody in.",
-                    "Compare blocks_needed(known, block) with pool.free_blocks first.",
+                    "Compare blocks_needed(known, block_size) with pool.free_blocks first.",
                 ),
             ),
         ),
@@ -1250,7 +1250,7 @@ ANSWER = Answer(
                 (
                     "How many tokens does it write at most?",
                     "prompt + max_new - 1.",
-                    "blocks_needed(prompt_tokens + max_new_tokens - 1, block) > num_blocks.",
+                    "blocks_needed(prompt_tokens + max_new_tokens - 1, block_size) > num_blocks.",
                 ),
             ),
         ),
@@ -1262,7 +1262,7 @@ ANSWER = Answer(
                 (
                     "The request runs alone and grows. Does the pool hold its end?",
                     "One that can never finish alone would be preempted by itself for ever.",
-                    "blocks_needed(prompt_tokens + max_new_tokens - 1, block) > num_blocks.",
+                    "blocks_needed(prompt_tokens + max_new_tokens - 1, block_size) > num_blocks.",
                 ),
             ),
         ),

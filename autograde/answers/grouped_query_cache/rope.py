@@ -96,7 +96,7 @@ ANSWER = Answer(
                 (
                     "Which of the arguments does your answer use only for its length?",
                     "The rows of a chunk stand behind what is cached: their positions are absolute.",
-                    "angles = positions[:, None] * speeds",
+                    "angles = positions[:, None] * inv_freq",
                 ),
                 source="skyzh/tiny-llm#46: positions started at 0 again with each chunk.",
             ),

@@ -596,7 +596,7 @@ ANSWER = Answer(
                 (
                     "How many blocks does a sequence of exactly one block hold?",
                     "A block is needed by the token that goes into it, not by the one before.",
-                    "A table always has blocks_needed(length, block) entries.",
+                    "A table always has blocks_needed(length, block_size) entries.",
                 ),
                 source="GeeeekExplorer/nano-vllm#30: readers expected the next block as soon as the last one is full.",
             ),
@@ -609,7 +609,7 @@ ANSWER = Answer(
                 (
                     "Where does the first token behind a full block go?",
                     "That token itself needs the block.",
-                    "After append the table has blocks_needed(length + n, block) entries.",
+                    "After append the table has blocks_needed(length + n, block_size) entries.",
                 ),
                 source="Wenyueh/MinivLLM#75: the pool was asked for a block one token off the block's edge.",
             ),
@@ -659,7 +659,7 @@ ANSWER = Answer(
                 (
                     "Is anything written into a full block?",
                     "A full block never changes, so it can be shared for good.",
-                    "Copy only where length % block is not 0.",
+                    "Copy only where length % block_size is not 0.",
                 ),
             ),
         ),
@@ -923,7 +923,7 @@ ANSWER = Answer(
                 (
                     "How many entries has the table afterwards?",
                     "A block without a token of the sequence is waste.",
-                    "Release table[blocks_needed(n, block):] and cut the table.",
+                    "Release table[blocks_needed(n, block_size):] and cut the table.",
                 ),
             ),
         ),
@@ -935,7 +935,7 @@ ANSWER = Answer(
                 (
                     "How many entries has the table afterwards, and what if n is too large?",
                     "The blocks behind the last token go back, and a larger n or an unknown id is refused.",
-                    "Raise ValueError if n > length; release table[blocks_needed(n, block):] and cut the table.",
+                    "Raise ValueError if n > length; release table[blocks_needed(n, block_size):] and cut the table.",
                 ),
             ),
         ),
@@ -1078,8 +1078,8 @@ ANSWER = Answer(
                 "Does a sequence without a token get a block?",
                 (
                     "How many entries has the table of a sequence of length 0?",
-                    "A table has blocks_needed(length, block) entries at all times.",
-                    "Take blocks_needed(tokens, block) blocks, without a minimum of 1.",
+                    "A table has blocks_needed(length, block_size) entries at all times.",
+                    "Take blocks_needed(tokens, block_size) blocks, without a minimum of 1.",
                 ),
             ),
         ),

@@ -30,7 +30,7 @@ ANSWER = Answer(
                 (
                     "How many blocks do 5 tokens need when a block holds 4?",
                     "`//` rounds down; a block that is filled in part is a whole block.",
-                    "Round up: -(-tokens // block).",
+                    "Round up: -(-tokens // block_size).",
                 ),
             ),
         ),
@@ -42,7 +42,7 @@ ANSWER = Answer(
                 (
                     "How many blocks do 8 tokens need when a block holds 4?",
                     "One more is right only where a remainder is left.",
-                    "Round up: -(-tokens // block).",
+                    "Round up: -(-tokens // block_size).",
                 ),
                 source="GeeeekExplorer/nano-vllm#30: readers expected the next block as soon as the last one is full.",
             ),
@@ -55,7 +55,7 @@ ANSWER = Answer(
                 (
                     "How many blocks do 9 tokens need when a block holds 4?",
                     "Position 8 is the first of the third block.",
-                    "Round tokens ÷ block up, not (tokens − 1) ÷ block.",
+                    "Round tokens ÷ block_size up, not (tokens − 1) ÷ block_size.",
                 ),
                 source="Wenyueh/MinivLLM#75: the pool was asked for a block one token off the block's edge.",
             ),
@@ -68,7 +68,7 @@ ANSWER = Answer(
                 (
                     "What is stored for no token?",
                     "Zero is a length like any other.",
-                    "-(-0 // block) is 0: no maximum is needed.",
+                    "-(-0 // block_size) is 0: no maximum is needed.",
                 ),
             ),
         ),
@@ -80,7 +80,7 @@ ANSWER = Answer(
                 (
                     "What happens to a block that is filled to a third?",
                     "Even one token needs a block.",
-                    "Round up: -(-tokens // block).",
+                    "Round up: -(-tokens // block_size).",
                 ),
             ),
         ),
@@ -92,7 +92,7 @@ ANSWER = Answer(
                 (
                     "What is (2**60 + 1) / 16 in Python?",
                     "A float holds 53 bits. Stay with whole numbers.",
-                    "-(-tokens // block), without `/`.",
+                    "-(-tokens // block_size), without `/`.",
                 ),
             ),
         ),
@@ -103,8 +103,8 @@ ANSWER = Answer(
                 "Did you return slots, where blocks were asked for?",
                 (
                     "In which unit is your number?",
-                    "A block holds `block` slots.",
-                    "Leave out the factor `block`.",
+                    "A block holds `block_size` slots.",
+                    "Leave out the factor `block_size`.",
                 ),
             ),
         ),
@@ -113,6 +113,6 @@ ANSWER = Answer(
     hints=(
         "How many full blocks are there, and is a token left over?",
         "A remainder needs one more block.",
-        "Round the quotient up without `/`: -(-tokens // block).",
+        "Round the quotient up without `/`: -(-tokens // block_size).",
     ),
 )

@@ -44,7 +44,7 @@ ANSWER = Answer(
                 (
                     "A block is full. How many blocks does one more token need?",
                     "Count the blocks of the grown sequence and those it has, both rounded up.",
-                    "blocks_needed(length + max_new, block) - blocks_needed(length, block).",
+                    "blocks_needed(length + max_new, block_size) - blocks_needed(length, block_size).",
                 ),
             ),
         ),
@@ -80,7 +80,7 @@ ANSWER = Answer(
                 (
                     "What do the free blocks have to pay for?",
                     "Only for the growth.",
-                    "Subtract blocks_needed(length, block) of each.",
+                    "Subtract blocks_needed(length, block_size) of each.",
                 ),
             ),
         ),
@@ -125,6 +125,6 @@ ANSWER = Answer(
     hints=(
         "How many more blocks does one sequence need for max_new more tokens?",
         "blocks_needed after, minus blocks_needed now; and all sequences draw from one pool.",
-        "sum(blocks_needed(n + max_new, block) - blocks_needed(n, block) for n in lengths) <= free_blocks.",
+        "sum(blocks_needed(n + max_new, block_size) - blocks_needed(n, block_size) for n in lengths) <= free_blocks.",
     ),
 )

@@ -55,7 +55,7 @@ ANSWER = Answer(
                 (
                     "Which entries of the table does your answer read?",
                     "Block 7 is followed by whatever the pool had free.",
-                    "The row is position // block; look it up: table[row].",
+                    "The row is position // block_size; look it up: table[row].",
                 ),
             ),
         ),
@@ -66,8 +66,8 @@ ANSWER = Answer(
                 "Did you return the row of the table, instead of the block that stands there?",
                 (
                     "Did you use the table at all?",
-                    "position // block says where to look in the table.",
-                    "Return table[position // block].",
+                    "position // block_size says where to look in the table.",
+                    "Return table[position // block_size].",
                 ),
             ),
         ),
@@ -78,8 +78,8 @@ ANSWER = Answer(
                 "Did you count positions from 1?",
                 (
                     "Where does the token at position 0 lie?",
-                    "Positions count from 0, so a new block begins at position `block`.",
-                    "Use position // block and position % block as they are.",
+                    "Positions count from 0, so a new block begins at position `block_size`.",
+                    "Use position // block_size and position % block_size as they are.",
                 ),
             ),
         ),
@@ -91,7 +91,7 @@ ANSWER = Answer(
                 (
                     "Which of your two numbers stands in the table?",
                     "The block comes first, then the offset in it.",
-                    "return table[…], position % block.",
+                    "return table[…], position % block_size.",
                 ),
             ),
         ),
@@ -103,7 +103,7 @@ ANSWER = Answer(
                 (
                     "Do neighbouring tokens of yours lie in different blocks?",
                     "The quotient counts blocks, the remainder the place inside one.",
-                    "table[position // block], position % block.",
+                    "table[position // block_size], position % block_size.",
                 ),
             ),
         ),
@@ -118,8 +118,8 @@ ANSWER = Answer(
                 "Is your second number a place in the whole storage, instead of in the block?",
                 (
                     "How large may an offset be?",
-                    "Offsets run from 0 to block - 1.",
-                    "The offset is position % block alone.",
+                    "Offsets run from 0 to block_size - 1.",
+                    "The offset is position % block_size alone.",
                 ),
             ),
         ),
@@ -128,6 +128,6 @@ ANSWER = Answer(
     hints=(
         "How many whole blocks lie before this position?",
         "The quotient finds the row of the table, the remainder the place inside the block.",
-        "return table[position // block], position % block.",
+        "return table[position // block_size], position % block_size.",
     ),
 )

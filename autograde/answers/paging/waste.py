@@ -34,7 +34,7 @@ ANSWER = Answer(
                 (
                     "May two sequences write into one block?",
                     "Each sequence rounds up for itself.",
-                    "Sum over the sequences: blocks × block − length.",
+                    "Sum over the sequences: blocks × block_size − length.",
                 ),
             ),
         ),
@@ -44,9 +44,9 @@ ANSWER = Answer(
             Advice(
                 "Does a full last block count as empty?",
                 (
-                    "What is block - length % block where the length is a multiple?",
+                    "What is block_size - length % block_size where the length is a multiple?",
                     "A remainder of 0 means that nothing is wasted.",
-                    "Round up and subtract, or take -length % block.",
+                    "Round up and subtract, or take -length % block_size.",
                 ),
             ),
         ),
@@ -83,8 +83,8 @@ ANSWER = Answer(
                 "Did you count the tokens in the last block, instead of its empty slots?",
                 (
                     "Seventeen tokens in blocks of 16: how many slots of the second block are empty?",
-                    "length % block slots of the last block are in use.",
-                    "-length % block is what is missing to the next multiple.",
+                    "length % block_size slots of the last block are in use.",
+                    "-length % block_size is what is missing to the next multiple.",
                 ),
             ),
         ),
@@ -96,6 +96,6 @@ ANSWER = Answer(
     hints=(
         "How many slots does one sequence hold, and how many of them does it use?",
         "Use your blocks_needed for each sequence by itself.",
-        "The sum of blocks_needed(length, block) * block - length.",
+        "The sum of blocks_needed(length, block_size) * block_size - length.",
     ),
 )
