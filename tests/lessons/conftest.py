@@ -1,9 +1,11 @@
 """A learner's JupyterLab, started as `autograde lab` starts it, in a course folder of its own, and a browser on it."""
 
+import json
 import os
 import shutil
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from autograde import lab
 from autograde.course import ROOT
+from tests.jupyterlab import PATIENCE_MS, TOKEN, open_lesson, run_all
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Nothing here may reach the network, and the tests may run as root in a container.
@@ -24,8 +27,14 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-TOKEN = "a-token-for-tests"
-PATIENCE_MS = 60_000  # upper bound of one wait; waits end as soon as the page shows what is waited for
+VIEW = {"viewport": {"width": 1280, "height": 1000}}
+
+
+def pytest_collection_modifyitems(items):
+    """The tests of a browser module work on one page, so they stay on one worker."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group(f"browser_{item.path.parent.name}"))
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +53,7 @@ def browser():
         chromium.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def course(tmp_path_factory) -> Path:
     """A course folder with released lessons and fresh learner's copies."""
     root = tmp_path_factory.mktemp("course")
@@ -53,13 +62,19 @@ def course(tmp_path_factory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def jupyterlab(course):
     """Base address of a running JupyterLab."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    arguments = ["--no-browser", f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
+    arguments = [
+        "--no-browser",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={TOKEN}",
+        "--LabApp.expose_app_in_browser=True",  # tests.jupyterlab asks the page what its kernel has not answered
+    ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--allow-root")
     environment = os.environ | {
@@ -82,9 +97,7 @@ def jupyterlab(course):
 
 
 def _wait_until_up(address: str, server: subprocess.Popen, log: Path) -> None:
-    import time
-
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_MS / 1000
     while True:
         if server.poll() is not None:
             pytest.fail(f"JupyterLab ended:\n{log.read_text()}")
@@ -97,19 +110,38 @@ def _wait_until_up(address: str, server: subprocess.Popen, log: Path) -> None:
             time.sleep(0.1)  # between two polls; the loop ends when the server answers
 
 
+@pytest.fixture(scope="session")
+def window(browser):
+    """A browser's window that keeps JupyterLab's scripts from one lesson to the next."""
+    context = browser.new_context(**VIEW)
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
 @pytest.fixture
 def page(browser):
-    window = browser.new_page(viewport={"width": 1280, "height": 1000})
-    window.set_default_timeout(PATIENCE_MS)
-    yield window
-    window.close()
+    """A page of a browser that has never been here."""
+    stranger = browser.new_page(**VIEW)
+    stranger.set_default_timeout(PATIENCE_MS)
+    yield stranger
+    stranger.close()
 
 
-@pytest.fixture
-def notebook(request, page, jupyterlab):
-    """The learner's copy of the test module's LESSON, after Run All."""
-    from tests.jupyterlab import open_lesson, run_all  # which read this module's constants
-
+@pytest.fixture(scope="module")
+def notebook(request, window, jupyterlab):
+    """The learner's copy of the test module's LESSON after Run All: one page, on which the tests work in file order."""
+    page = window.new_page()
     open_lesson(page, jupyterlab, request.module.LESSON)
     run_all(page, request.module.LESSON)
-    return page
+    yield page
+    page.close()
+    _end_kernels(jupyterlab)
+
+
+def _end_kernels(address: str) -> None:
+    asked = f"{address}/api/sessions"
+    with urllib.request.urlopen(f"{asked}?token={TOKEN}") as answer:
+        for session in json.load(answer):
+            end = urllib.request.Request(f"{asked}/{session['id']}?token={TOKEN}", method="DELETE")
+            urllib.request.urlopen(end).close()

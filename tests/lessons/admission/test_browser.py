@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from autograde.course import lesson
-from tests.jupyterlab import cell_with, run, write
+from tests.jupyterlab import ExplorerCell, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
@@ -13,23 +13,16 @@ LESSON = lesson("10_admission")
 
 
 def test_both_explorers_follow_the_keyboard(notebook):
-    cell_with(notebook, "admission.explore")
-    queue, line = notebook.locator(".kv-reading").nth(0), notebook.locator(".kv-reading").nth(1)
-    expect(queue).to_contain_text("A lie: by the prompt and by the average")
-    expect(queue).to_contain_text("until yours is written")
+    queue = ExplorerCell(notebook, "admission.explore")
+    expect(queue.reading).to_contain_text("A lie: by the prompt and by the average")
+    expect(queue.reading).to_contain_text("until yours is written")
+    queue.press("kv-tail", "Home", "A lie: by the prompt; the worst case takes")
+    queue.press("kv-pool", "End", "the scheduler")
 
-    def press(control, key, reading, text):
-        before = reading.inner_text()
-        notebook.locator(f".{control} [role=slider]").first.focus()
-        notebook.keyboard.press(key)
-        expect(reading).to_contain_text(text)
-        expect(reading).not_to_have_text(before)
-
-    press("kv-tail", "Home", queue, "A lie: by the prompt; the worst case takes")
-    press("kv-pool", "End", queue, "the scheduler")
-    expect(line).to_contain_text("Through the proxy the first token comes 0.18 s later")
-    press("kv-held", "Home", line, "The proxy passes every token on at once; both see the same")
-    press("kv-tokens", "Home", line, "mean ITL none")
+    line = ExplorerCell(notebook, "timeline.explore")
+    expect(line.reading).to_contain_text("Through the proxy the first token comes 0.18 s later")
+    line.press("kv-held", "Home", "The proxy passes every token on at once; both see the same")
+    line.press("kv-tokens", "Home", "mean ITL none")
 
 
 def test_a_lost_block_is_named_and_right_answers_drive_the_explorer(notebook):

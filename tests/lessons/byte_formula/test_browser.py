@@ -8,19 +8,12 @@ from playwright.sync_api import expect
 
 from autograde.course import lesson
 from kvlab.sizes import kv_bytes
-from tests.jupyterlab import cell_with, open_lesson, run, run_all, write
-from tests.lessons.conftest import TOKEN
+from tests.jupyterlab import TOKEN, ExplorerCell, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
 
 LESSON = lesson("02_byte_formula")
-
-
-@pytest.fixture
-def notebook(page, jupyterlab):
-    """The learner's copy of the lesson, open and idle."""
-    return open_lesson(page, jupyterlab, LESSON)
 
 
 def test_the_lab_opens_on_the_course_map_without_questions(page, jupyterlab):
@@ -39,45 +32,39 @@ def test_without_the_token_nothing_is_shown(page, jupyterlab):
 
 
 def test_the_explorer_follows_keyboard_heads_and_dtype(notebook):
-    run_all(notebook, LESSON)
-    cell_with(notebook, "byte_formula.explore")
-    reading, picture = notebook.locator(".kv-reading").first, notebook.locator("img.kv-picture").first
-    expect(reading).to_contain_text("1,073,741,824 B")
-    expect(reading).to_contain_text("until yours is written")
-    seen = [picture.get_attribute("src")]
+    explorer = ExplorerCell(notebook, "byte_formula.explore")
+    expect(explorer.reading).to_contain_text("1,073,741,824 B")
+    expect(explorer.reading).to_contain_text("until yours is written")
 
-    def expect_total(layers, kv_heads, bits):
-        expect(reading).to_contain_text(f"{kv_bytes(layers, 1, 8192, kv_heads, 128, bits):,} B")
-        expect(picture).not_to_have_attribute("src", seen[-1])
-        seen.append(picture.get_attribute("src"))
+    def total(layers, kv_heads, bits):
+        return f"{kv_bytes(layers, 1, 8192, kv_heads, 128, bits):,} B"
 
-    notebook.locator(".kv-layers [role=slider]").first.focus()
-    notebook.keyboard.press("ArrowRight")
-    expect_total(33, 8, 16)
-    notebook.locator(".kv-kv-heads [role=slider]").first.focus()
-    for _ in range(8):
-        notebook.keyboard.press("ArrowRight")
-    expect_total(33, 16, 16)
-    notebook.locator(".kv-dtype select").first.select_option("FP8")
-    expect_total(33, 16, 8)
-    assert len(set(seen)) == 4
+    explorer.press("kv-layers", "ArrowRight", total(33, 8, 16))
+    for refused in range(9, 16):  # 32 query heads are not divisible by it
+        explorer.press("kv-kv-heads", "ArrowRight", f"got {refused}. Still shown", kept=True)
+    explorer.press("kv-kv-heads", "ArrowRight", total(33, 16, 16))
+    explorer.choose("kv-dtype", "FP8", total(33, 16, 8))
+    assert len(set(explorer.seen)) == 4
 
 
 def test_a_bad_value_in_the_explorer_is_answered_with_a_sentence(notebook):
-    run_all(notebook, LESSON)
-    cell_with(notebook, "byte_formula.explore")
-    field = notebook.locator(".kv-tokens input").first
-    field.fill("many")
-    field.press("Enter")
-    expect(notebook.locator(".kv-problem").first).to_contain_text("whole number")
-    expect(notebook.locator(".kv-reading").first).not_to_contain_text("Traceback")
-    field.fill("1e15")
-    field.press("Enter")
-    expect(notebook.locator(".kv-reading").first).to_contain_text(f"{kv_bytes(32, 1, 10**15, 8, 128, 16):,} B")
+    run(notebook, "byte_formula.explore")
+    explorer = ExplorerCell(notebook, "byte_formula.explore")
+    explorer.fill("kv-tokens", "many", "whole number", kept=True)
+    expect(explorer.cell.locator(".kv-problem")).to_contain_text("whole number")
+    expect(explorer.reading).not_to_contain_text("Traceback")
+    explorer.fill("kv-tokens", "1e15", f"{kv_bytes(32, 1, 10**15, 8, 128, 16):,} B")
+
+
+def test_the_validate_button_says_what_is_missing(notebook):
+    notebook.get_by_role("button", name=re.compile("Validate")).first.click()
+    dialog = notebook.locator(".jp-Dialog")
+    expect(dialog).to_contain_text("not done yet")
+    dialog.get_by_role("button").click()
+    expect(dialog).to_have_count(0)
 
 
 def test_a_wrong_answer_is_named_and_the_right_one_counts(notebook, course):
-    run_all(notebook, LESSON)
     write(notebook, "def kv_elements(", "def kv_elements(n, b, t, h, d):\n    return n * b * t * h * d")
     check = run(notebook, 'check("kv_elements")')
     expect(check).to_contain_text("Did you count only one of the two tensors that each layer keeps?")
@@ -91,14 +78,7 @@ def test_a_wrong_answer_is_named_and_the_right_one_counts(notebook, course):
     assert "1 of 7" in (course / "work" / "course_map.md").read_text(encoding="utf-8")
 
 
-def test_the_validate_button_says_what_is_missing(notebook):
-    notebook.get_by_role("button", name=re.compile("Validate")).first.click()
-    dialog = notebook.locator(".jp-Dialog")
-    expect(dialog).to_contain_text("not done yet")
-
-
 def test_the_explorer_is_driven_by_the_learners_function_once_it_is_right(notebook):
-    run_all(notebook, LESSON)
     for name in ("kv_elements", "kv_bytes"):
         write(notebook, f"def {name}(", solutions(LESSON)[name])
     cell = run(notebook, "byte_formula.explore")

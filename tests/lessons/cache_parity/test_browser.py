@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from autograde.course import lesson
-from tests.jupyterlab import cell_with, run, write
+from tests.jupyterlab import ExplorerCell, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
@@ -13,35 +13,18 @@ LESSON = lesson("03_cache_parity")
 
 
 def test_the_explorer_shows_what_each_negative_control_hides(notebook):
-    cell_with(notebook, "cache_parity.explore")
-    reading, picture = notebook.locator(".kv-reading").first, notebook.locator("img.kv-picture").first
-    expect(reading).to_contain_text("8 of 8 steps agree")
-    seen = [picture.get_attribute("src")]
-
-    def expect_change(text):
-        expect(reading).to_contain_text(text)
-        expect(picture).not_to_have_attribute("src", seen[-1])
-        seen.append(picture.get_attribute("src"))
-
-    notebook.locator(".kv-position-zero input").first.focus()
-    notebook.keyboard.press("Space")
-    expect_change("Step 1 is the first to differ")
-    notebook.locator(".kv-strings select").first.select_option("one token repeated")
-    expect_change("Step 1 is the first to differ")
-    notebook.locator(".kv-argmax-only input").first.focus()
-    notebook.keyboard.press("Space")
-    expect_change("Arg-max differs first at step 1")
+    explorer = ExplorerCell(notebook, "cache_parity.explore")
+    expect(explorer.reading).to_contain_text("8 of 8 steps agree")
+    explorer.press("kv-position-zero", "Space", "Step 1 is the first to differ")
+    explorer.choose("kv-strings", "one token repeated", "Step 1 is the first to differ")
+    explorer.press("kv-argmax-only", "Space", "Arg-max differs first at step 1")
 
 
 def test_a_bad_id_is_answered_with_a_sentence_and_the_picture_stays(notebook):
-    cell_with(notebook, "cache_parity.explore")
-    picture = notebook.locator("img.kv-picture").first
-    before = picture.get_attribute("src")
-    field = notebook.locator(".kv-ids input").first
-    field.fill("0 1 7")
-    field.press("Enter")
-    expect(notebook.locator(".kv-problem").first).to_contain_text("7")
-    assert picture.get_attribute("src") == before
+    run(notebook, "cache_parity.explore")
+    explorer = ExplorerCell(notebook, "cache_parity.explore")
+    explorer.fill("kv-ids", "0 1 7", "Still shown", kept=True)
+    expect(explorer.cell.locator(".kv-problem")).to_contain_text("7")
 
 
 def test_a_class_is_checked_step_by_step_and_the_explorer_follows_it(notebook):

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from autograde.course import lesson
-from tests.jupyterlab import cell_with, run, write
+from tests.jupyterlab import ExplorerCell, cell_with, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
@@ -15,30 +15,21 @@ progress = Progress(1000)
 display(progress)
 row = {"way": "preallocated", "context": 8, "batch": 1, "outcome": "measured"}
 rows = ((row, 9.0) for _ in iter(lambda: time.sleep(0.02), 1))  # never ends
-kept = decoding.kept(rows, progress.show)
+kept = sweep.kept(rows, progress.show)
 progress.done(len(kept))"""
 
 
 def test_the_explorers_follow_the_keyboard_and_a_sweep_can_be_interrupted(notebook):
-    cell = cell_with(notebook, "decode_timing.explore")
-    reading, picture = cell.locator(".kv-reading"), cell.locator("img.kv-picture")
-    expect(reading).to_contain_text("until yours is written")
-    cell.locator(".kv-source select").select_option(index=1)
-    expect(reading).to_contain_text("2,048 tokens")  # which this machine has measured too
-    first = picture.get_attribute("src")
-    cell.locator(".kv-context [role=slider]").focus()
-    notebook.keyboard.press("ArrowLeft")
-    expect(reading).to_contain_text("512 tokens")
-    expect(picture).not_to_have_attribute("src", first)
+    times = ExplorerCell(notebook, "decode_timing.explore")
+    expect(times.reading).to_contain_text("until yours is written")
+    recorded = times.cell.locator(".kv-source option").nth(1).get_attribute("value")
+    times.choose("kv-source", recorded, "2,048 tokens")  # which this machine has measured too
+    times.press("kv-context", "ArrowLeft", "512 tokens")
 
-    cell = cell_with(notebook, "out_of_memory.explore")
-    reading = cell.locator(".kv-reading")
-    expect(reading).to_contain_text("Every second one is freed")
-    cell.locator(".kv-moment [role=slider]").focus()
-    notebook.keyboard.press("ArrowRight")
-    expect(reading).to_contain_text("Half the bytes in one piece")
-    cell.locator(".kv-scene select").select_option("growth")
-    expect(reading).to_contain_text("The old one is freed")
+    memory = ExplorerCell(notebook, "out_of_memory.explore")
+    expect(memory.reading).to_contain_text("Every second one is freed")
+    memory.press("kv-moment", "ArrowRight", "Half the bytes in one piece")
+    memory.choose("kv-scene", "growth", "The old one is freed")
 
     # An interrupt ends a sweep, and keeps its rows.
     write(notebook, "Progress(len(points))", ENDLESS)

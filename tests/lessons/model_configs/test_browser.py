@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from autograde.course import lesson
-from tests.jupyterlab import cell_with, run, write
+from tests.jupyterlab import ExplorerCell, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
@@ -13,33 +13,22 @@ LESSON = lesson("06_model_configs")
 
 
 def test_the_explorer_reads_presets_and_pastes_and_refuses_in_a_sentence(notebook):
-    cell_with(notebook, "model_configs.explore")
-    reading, picture = notebook.locator(".kv-reading").first, notebook.locator("img.kv-picture").first
-    expect(reading).to_contain_text("2.15625 GiB (2,315,255,808 B)")
-    expect(reading).to_contain_text("until yours is written")
-    first = picture.get_attribute("src")
+    explorer = ExplorerCell(notebook, "model_configs.explore")
+    expect(explorer.reading).to_contain_text("2.15625 GiB (2,315,255,808 B)")
+    expect(explorer.reading).to_contain_text("until yours is written")
+    explorer.fill("kv-tokens", "4095", "376,832 B")
 
-    field = notebook.locator(".kv-tokens input").first
-    field.fill("4095")
-    field.press("Enter")
-    expect(reading).to_contain_text("376,832 B")
-    expect(picture).not_to_have_attribute("src", first)
-    second = picture.get_attribute("src")
+    def paste(text, said, kept=False):
+        explorer.fill("kv-paste", text, said, leave_by="Tab", kept=kept)
 
-    def paste(text, said):
-        area = notebook.locator(".kv-paste textarea").first
-        area.fill(text)
-        area.press("Tab")
-        expect(reading).to_contain_text(said)
-
-    paste('{"model_type": "llama9"}', "model_type: wanted one of the 19 that are known, got 'llama9'")
-    expect(reading).to_contain_text("Still shown: the last setting")
-    assert picture.get_attribute("src") == second
+    unknown = "model_type: wanted one of the 19 that are known, got 'llama9'"
+    paste('{"model_type": "llama9"}', unknown, kept=True)
+    expect(explorer.reading).to_contain_text("Still shown: the last setting")
     bare = '"num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 4096'
     paste(f'{{"model_type": "mistral", {bare}}}', "32 window of 4,096")
-    expect(reading).to_contain_text("KV heads: default: absent in mistral")
+    expect(explorer.reading).to_contain_text("KV heads: default: absent in mistral")
     paste(f'{{"model_type": "mistral", {bare}, "sliding_window": null}}', "32 full")
-    assert notebook.locator(".kv-preset select").first.input_value()  # still a list to go back to
+    assert explorer.cell.locator(".kv-preset select").input_value()  # still a list to go back to
 
 
 def test_null_taken_for_absent_is_named_and_the_right_one_passes(notebook):

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from autograde.course import lesson
-from tests.jupyterlab import cell_with, run, write
+from tests.jupyterlab import ExplorerCell, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
@@ -13,26 +13,15 @@ LESSON = lesson("04_rectangular_masks")
 
 
 def test_the_explorer_says_which_key_is_lost_and_which_leaks(notebook):
-    cell_with(notebook, "rectangular_masks.explore")
-    reading, picture = notebook.locator(".kv-reading").first, notebook.locator("img.kv-picture").first
-    expect(reading).to_contain_text("Top-left mask: query 3 loses keys 1 to 3 (its own included)")
-    expect(reading).to_contain_text("until yours is written")
-    seen = [picture.get_attribute("src")]
-
-    def press(control, key, text):
-        notebook.locator(f".{control} [role=slider]").first.focus()
-        notebook.keyboard.press(key)
-        expect(reading).to_contain_text(text)
-        expect(picture).not_to_have_attribute("src", seen[-1])
-        seen.append(picture.get_attribute("src"))
-
-    press("kv-cached", "ArrowRight", "query 4 loses keys 1 to 4")
-    press("kv-chunk", "ArrowRight", "12 cells differ in all")
-    press("kv-window", "Home", "query 4 loses key 4 (its own included) and sees key 0 from beyond its window")
-    press("kv-window", "End", "query 4 loses keys 1 to 4")
-    notebook.locator(".kv-beside select").first.select_option("no mask")
-    expect(reading).to_contain_text("No mask: query 4 sees keys 5 and 6 from its future")
-    press("kv-chunk", "Home", "nothing differs")
+    explorer = ExplorerCell(notebook, "rectangular_masks.explore")
+    expect(explorer.reading).to_contain_text("Top-left mask: query 3 loses keys 1 to 3 (its own included)")
+    expect(explorer.reading).to_contain_text("until yours is written")
+    explorer.press("kv-cached", "ArrowRight", "query 4 loses keys 1 to 4")
+    explorer.press("kv-chunk", "ArrowRight", "12 cells differ in all")
+    explorer.press("kv-window", "Home", "query 4 loses key 4 (its own included) and sees key 0 from beyond its window")
+    explorer.press("kv-window", "End", "query 4 loses keys 1 to 4")
+    explorer.choose("kv-beside", "no mask", "No mask: query 4 sees keys 5 and 6 from its future")
+    explorer.press("kv-chunk", "Home", "nothing differs")
 
 
 def test_a_mask_that_forgets_the_cache_is_named_and_the_right_one_drives_the_explorer(notebook):

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from autograde.course import lesson
-from tests.jupyterlab import cell_with, run, write
+from tests.jupyterlab import ExplorerCell, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
@@ -13,26 +13,15 @@ LESSON = lesson("09_roofline")
 
 
 def test_the_explorer_moves_by_keyboard_and_says_when_no_batch_helps(notebook):
-    cell_with(notebook, "roofline.explore")
-    reading, picture = notebook.locator(".kv-reading").first, notebook.locator("img.kv-picture").first
-    expect(reading).to_contain_text("below 18.96 FLOP/byte")
-    expect(reading).to_contain_text("no batch reaches it")
-    expect(reading).to_contain_text("until yours is written")
-    seen = [picture.get_attribute("src")]
-
-    def press(control, key, text):
-        notebook.locator(f".{control} [role=slider]").first.focus()
-        notebook.keyboard.press(key)
-        expect(reading).to_contain_text(text)
-        expect(picture).not_to_have_attribute("src", seen[-1])
-        seen.append(picture.get_attribute("src"))
-
-    press("kv-batch", "ArrowRight", "16.97 FLOP/byte")
-    press("kv-batch", "Home", "1.19 FLOP/byte")
-    press("kv-context", "Home", "a large enough batch reaches it")
-    press("kv-batch", "End", "arithmetic bounds this step")
-    notebook.locator(".kv-variant select").first.select_option("MLA")
-    expect(reading).to_contain_text("DeepSeek-V3")
+    explorer = ExplorerCell(notebook, "roofline.explore")
+    expect(explorer.reading).to_contain_text("below 18.96 FLOP/byte")
+    expect(explorer.reading).to_contain_text("no batch reaches it")
+    expect(explorer.reading).to_contain_text("until yours is written")
+    explorer.press("kv-batch", "ArrowRight", "16.97 FLOP/byte")
+    explorer.press("kv-batch", "Home", "1.19 FLOP/byte")
+    explorer.press("kv-context", "Home", "a large enough batch reaches it")
+    explorer.press("kv-batch", "End", "arithmetic bounds this step")
+    explorer.choose("kv-variant", "MLA", "DeepSeek-V3")
 
 
 def test_a_sum_of_the_terms_is_named_and_right_counts_drive_the_explorer(notebook):

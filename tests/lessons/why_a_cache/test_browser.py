@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from autograde.course import lesson
 from kvlab.reuse import score_work
-from tests.jupyterlab import cell_with, run, write
+from tests.jupyterlab import ExplorerCell, run, write
 from tests.notebooks import solutions
 
 pytestmark = pytest.mark.browser
@@ -14,27 +14,18 @@ LESSON = lesson("01_why_a_cache")
 
 
 def test_the_steps_are_walked_by_keyboard_and_counted(notebook):
-    cell_with(notebook, "why_a_cache.explore")
-    reading, picture = notebook.locator(".kv-reading").first, notebook.locator("img.kv-picture").first
-    expect(reading).to_contain_text("until yours is written")
-    seen = [picture.get_attribute("src")]
-
-    def press(css, key, text):
-        notebook.locator(f".{css} [role=slider]").first.focus()
-        notebook.keyboard.press(key)
-        expect(reading).to_contain_text(text)
-        expect(picture).not_to_have_attribute("src", seen[-1])
-        seen.append(picture.get_attribute("src"))
+    explorer = ExplorerCell(notebook, "why_a_cache.explore")
+    expect(explorer.reading).to_contain_text("until yours is written")
 
     def cached_scores(prompt, step):
         made = prompt**2 + score_work(prompt + step)[1] - score_work(prompt)[1]
         return f"{made} cached"
 
-    press("kv-step", "ArrowRight", cached_scores(5, 5))
-    press("kv-step", "ArrowRight", cached_scores(5, 6))
-    press("kv-prompt", "ArrowRight", cached_scores(6, 6))
-    press("kv-step", "Home", cached_scores(6, 0))
-    assert len(set(seen)) == 5
+    explorer.press("kv-step", "ArrowRight", cached_scores(5, 5))
+    explorer.press("kv-step", "ArrowRight", cached_scores(5, 6))
+    explorer.press("kv-prompt", "ArrowRight", cached_scores(6, 6))
+    explorer.press("kv-step", "Home", cached_scores(6, 0))
+    assert len(set(explorer.seen)) == 5
 
 
 def test_a_step_that_attends_too_early_is_named_and_the_right_one_counts(notebook):
