@@ -4,11 +4,11 @@ import platform
 import subprocess
 from dataclasses import dataclass, replace
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 
 import psutil
 import torch
-import transformers
 
 from kvlab.bench.clock import CHOICE, smallest_wanted
 from kvlab.bench.model import Shape
@@ -22,7 +22,7 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def free_bytes(device="cpu") -> int:
+def free_bytes(device: str | torch.device = "cpu") -> int:
     """Bytes that a program can still take: of a GPU as its driver says, else of the machine or of its container."""
     if torch.device(device).type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
@@ -38,7 +38,7 @@ def _container_bytes() -> list[int]:
     return [] if limit == "max" else [max(0, int(limit) - int(used))]
 
 
-def describe(device="cpu") -> dict:
+def describe(device: str | torch.device = "cpu") -> dict[str, object]:
     """What a reader must know about where and with what something was measured."""
     device = torch.device(device)
     about = {
@@ -48,7 +48,7 @@ def describe(device="cpu") -> dict:
         "free_bytes": free_bytes(device),
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "transformers": transformers.__version__,
+        "transformers": version("transformers"),
         "system": platform.system(),
         "date": date.today().isoformat(),
     }
@@ -121,7 +121,7 @@ PLANS = {  # largest first
 }
 
 
-def plan(device="cpu") -> Plan:
+def plan(device: str | torch.device = "cpu") -> Plan:
     """The largest plan that takes at most half of the free memory, else the smallest; `reason` says which and why."""
     free, kind = free_bytes(device), torch.device(device).type
     *others, smallest = PLANS[kind]
@@ -132,7 +132,7 @@ def plan(device="cpu") -> Plan:
     return replace(chosen, reason=f"{free / GB:.1f} GB are free on the {kind}; the plan takes {sizes}: {why}")
 
 
-def check_room(wanted: int, device="cpu") -> None:
+def check_room(wanted: int, device: str | torch.device = "cpu") -> None:
     """MemoryError when `wanted` bytes exceed nine tenths of what a CPU has free. A GPU refuses by itself.
 
     An operating system promises more memory than it has, and ends a program that believes it.

@@ -1,5 +1,8 @@
 """The plan fits the free memory and says why; what a container may not use is not free."""
 
+import subprocess
+import sys
+
 import pytest
 
 from kvlab.bench import machine
@@ -69,3 +72,15 @@ def test_a_description_says_where_and_with_what():
     about = machine.describe()
     wanted = {"device", "device_name", "threads", "free_bytes", "python", "torch", "transformers", "system", "date"}
     assert set(about) == wanted and about["device"] == "cpu" and about["device_name"] and about["free_bytes"] > 0
+
+
+def test_measuring_imports_transformers_only_where_it_runs():
+    code = "import kvlab.bench.record, sys; print('transformers' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
+
+
+def test_the_versions_are_those_of_the_packages_in_use():
+    import transformers
+
+    assert machine.describe()["transformers"] == transformers.__version__
