@@ -107,11 +107,11 @@ LESSONS = (
         },
         left_out={
             "kvlab.sizes": (
-                "_bytes",
                 "_decimal",
                 "_each",
                 "_known",
                 "_shape",
+                "bits_to_bytes",
                 "dtype_bits",
                 "show_bytes",
                 "show_number",
@@ -274,7 +274,6 @@ LESSONS = (
             "kvlab.configs": (
                 "Layer",
                 "ModelConfig",
-                "_bytes",
                 "_default",
                 "_flag",
                 "_known",

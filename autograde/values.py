@@ -6,12 +6,13 @@ itself. `plain` copies a value into types that cannot misbehave; every later ste
 
 import builtins
 import math
-import reprlib
 import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+
+from kvlab.reprs import short_repr
 
 MAX_DEPTH = 12
 MAX_ITEMS = 200_000
@@ -182,12 +183,12 @@ def _show(value: object, separator: str) -> str:
         return f"[{shown}{f', … {len(value) - 12} more' if len(value) > 12 else ''}]"
     if type(value) is dict:
         items = list(value.items())[:12]
-        return "{" + ", ".join(f"{reprlib.repr(key)}: {_show(item, '_')}" for key, item in items) + "}"
+        return "{" + ", ".join(f"{short_repr(key)}: {_show(item, '_')}" for key, item in items) + "}"
     if isinstance(value, np.ndarray):
         digits = value.astype(int) if value.dtype.kind == "b" else value  # a mask of 0 and 1 is easier to compare
         body = np.array2string(digits, threshold=200, edgeitems=3, precision=6, suppress_small=True)
         return f"{body}  {value.dtype}{list(value.shape)}"
-    return reprlib.repr(value)
+    return short_repr(value)
 
 
 def _show_int(value: int, separator: str) -> str:

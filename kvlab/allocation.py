@@ -9,6 +9,7 @@ from collections import Counter
 
 from kvlab.configs import Layer, ModelConfig
 from kvlab.paging import blocks_needed
+from kvlab.sizes import bits_to_bytes
 
 STEPS = ("payload", "page rounding", "window rings", "layer groups")
 
@@ -28,7 +29,7 @@ def allocation(model: ModelConfig, tokens: int, bits_per_element: int, block_siz
         rows["payload"] += count * kept * row
         rows[step] += count * (pages * block_size - kept) * row
         rows["layer groups"] += unused[layer.kind] * pages * block_size * row
-    return {step: -(-bits // 8) for step, bits in rows.items()}
+    return {step: bits_to_bytes(bits) for step, bits in rows.items()}
 
 
 def unused_slots(model: ModelConfig) -> dict[str, int]:

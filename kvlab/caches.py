@@ -15,10 +15,19 @@ from kvlab.sizes import whole
 class GroupedCache:
     """Keys and values of one layer in storage that is allocated once.
 
-    `used` tokens are stored; `keys` and `values` are views (B, Hkv, used, dh) of the storage, not copies.
+    `used` tokens are stored; `keys` and `values` are views of the storage, not copies.
     """
 
-    def __init__(self, batch, num_heads, num_kv_heads, head_dim, capacity, dtype=torch.float64, device="cpu"):
+    def __init__(
+        self,
+        batch: int,
+        num_heads: int,
+        num_kv_heads: int,
+        head_dim: int,
+        capacity: int,
+        dtype: torch.dtype = torch.float64,
+        device: str | torch.device = "cpu",
+    ):
         group_size(num_heads, num_kv_heads)
         shape = (whole("batch", batch), num_kv_heads, whole("capacity", capacity), whole("head_dim", head_dim))
         self.storage = torch.empty((2, *shape), dtype=dtype, device=device)  # K, then V
@@ -26,17 +35,20 @@ class GroupedCache:
 
     @property
     def capacity(self) -> int:
+        """Tokens that the storage has room for."""
         return self.storage.shape[3]
 
     @property
-    def keys(self):
+    def keys(self) -> torch.Tensor:
+        """The stored keys (B, Hkv, used, dh), a view."""
         return self.storage[0, :, :, : self.used]
 
     @property
-    def values(self):
+    def values(self) -> torch.Tensor:
+        """The stored values (B, Hkv, used, dh), a view."""
         return self.storage[1, :, :, : self.used]
 
-    def append(self, k, v) -> None:
+    def append(self, k: torch.Tensor, v: torch.Tensor) -> None:
         """Store a chunk, `k` and `v` of shape (B, Hkv, m, dh) with m ≥ 1, behind what is stored."""
         for name, new in (("k", k), ("v", v)):
             self._refuse(name, new)
@@ -55,7 +67,7 @@ class GroupedCache:
             raise ValueError(f"n: wanted at most the {self.used} tokens that are stored, got {n}")
         self.used = n
 
-    def _refuse(self, name: str, new) -> None:
+    def _refuse(self, name: str, new: torch.Tensor) -> None:
         _, batch, heads, _, width = self.storage.shape
         if new.ndim != 4 or (new.shape[0], new.shape[1], new.shape[3]) != (batch, heads, width) or not new.shape[2]:
             raise ValueError(f"{name}: wanted shape ({batch}, {heads}, m ≥ 1, {width}), got {tuple(new.shape)}")
@@ -72,9 +84,11 @@ class ConcatenatedCache:
 
     @property
     def used(self) -> int:
+        """Stored tokens."""
         return 0 if self.keys is None else self.keys.shape[2]
 
-    def append(self, k, v) -> None:
+    def append(self, k: torch.Tensor, v: torch.Tensor) -> None:
+        """Put a chunk, `k` and `v` of shape (B, Hkv, m, dh), behind what is stored: every row is copied."""
         self.keys = k if self.keys is None else torch.cat([self.keys, k], dim=2)
         self.values = v if self.values is None else torch.cat([self.values, v], dim=2)
 
@@ -86,15 +100,16 @@ class RotaryCache:
     chunk says how many requests there are.
     """
 
-    def __init__(self, weights: dict, capacity: int):
+    def __init__(self, weights: dict[str, torch.Tensor | int], capacity: int):
         group_size(weights["num_heads"], weights["num_kv_heads"])
         self.weights, self.capacity, self.cache = weights, whole("capacity", capacity), None
 
     @property
     def used(self) -> int:
+        """Stored tokens."""
         return self.cache.used if self.cache else 0
 
-    def step(self, x):
+    def step(self, x: torch.Tensor) -> torch.Tensor:
         """The layer's output (B, m, D) for a chunk `x` (B, m, D), which is stored. ValueError as GroupedCache.append.
 
         Keys are turned once, at their absolute positions, before they are stored; values are not turned at all.
@@ -111,7 +126,7 @@ class RotaryCache:
         self.cache = cache
         return grouped_attention(q, cache.keys, cache.values, start) @ w["WO"]
 
-    def _cache_for(self, x) -> GroupedCache:
+    def _cache_for(self, x: torch.Tensor) -> GroupedCache:
         w = self.weights
         width = w["WK"].shape[1] // w["num_kv_heads"]
         return GroupedCache(len(x), w["num_heads"], w["num_kv_heads"], width, self.capacity, x.dtype, x.device)
@@ -121,11 +136,12 @@ def elements_copied(tokens: int, row_elements: int) -> tuple[int, int]:
     """Elements written when `tokens` rows of `row_elements` come one by one: by concatenation, by preallocation.
 
     Concatenation writes every old row and the new one at each step; preallocation writes each row once.
+    TypeError or ValueError names an argument that is no whole number in range.
     """
     tokens, row_elements = whole("tokens", tokens, 0), whole("row_elements", row_elements)
     return row_elements * tokens * (tokens + 1) // 2, row_elements * tokens
 
 
-def _heads(rows, heads: int):
+def _heads(rows: torch.Tensor, heads: int) -> torch.Tensor:
     """(B, m, heads · dh) as (B, heads, m, dh)."""
     return rows.unflatten(-1, (heads, -1)).transpose(1, 2)

@@ -1,13 +1,12 @@
 """From bytes to a number of requests: the room for the cache, what one rank holds, whether a claim holds.
 
-This is the library's version of what lesson 10 builds by hand. All sizes are exact whole bytes. A `config` is a mapping
-with num_hidden_layers, num_attention_heads, num_key_value_heads and head_dim; a model with a latent (MLA) has
-kv_lora_rank and qk_rope_head_dim instead of the last two. `tp` ranks share a model by tensor parallelism.
+This is the library's version of what lesson 10 builds by hand. All sizes are exact whole bytes. A `config` is an
+`AttentionConfig` of `kvlab.sizes`. `tp` ranks share a model by tensor parallelism.
 """
 
 from collections.abc import Mapping
 
-from kvlab.sizes import kv_bytes, weight_bytes, whole
+from kvlab.sizes import AttentionConfig, bits_to_bytes, kv_bytes, weight_bytes, whole
 
 
 def kv_room(usable_bytes: int, weight_bytes: int, reserves: Mapping[str, int]) -> int:
@@ -23,18 +22,29 @@ def kv_room(usable_bytes: int, weight_bytes: int, reserves: Mapping[str, int]) -
 
 
 def max_requests(room: int, bytes_per_request: int) -> int:
-    """How many requests of this size the room holds at once."""
+    """How many requests of `bytes_per_request` bytes the room, in bytes, holds at once.
+
+    TypeError or ValueError names an argument that is no whole number in range.
+    """
     return whole("room", room, 0) // whole("bytes_per_request", bytes_per_request)
 
 
 def per_rank_fit(
-    config, num_params, tp, device_bytes, reserve_bytes, context, weight_bits=16, kv_bits=16
+    config: AttentionConfig | Mapping[str, int],
+    num_params: int,
+    tp: int,
+    device_bytes: int,
+    reserve_bytes: int,
+    context: int,
+    weight_bits: int = 16,
+    kv_bits: int = 16,
 ) -> dict[str, int | None]:
     """What each of `tp` ranks holds: weight_bytes, kv_heads, kv_bytes_per_token, and requests of `context` tokens.
 
-    Beyond one head per rank, KV heads are replicated. `kv_heads` is None where the config has a latent, which every
-    rank holds whole. ValueError where query or KV heads cannot be shared out. 0 requests where the weights do not fit.
-    Sources: the sharding of attention heads in Megatron-LM and vLLM; MLA, arXiv 2405.04434.
+    Beyond one head per rank, KV heads are replicated. A config with kv_lora_rank and qk_rope_head_dim is that of a
+    model with a latent (MLA): every rank holds the latent whole, and `kv_heads` is None. ValueError where query or KV
+    heads cannot be shared out. 0 requests where the weights do not fit. Sources: the sharding of attention heads in
+    Megatron-LM and vLLM; MLA, arXiv 2405.04434.
     """
     layers, heads = (whole(key, config[key]) for key in ("num_hidden_layers", "num_attention_heads"))
     if heads % whole("tp", tp):
@@ -42,7 +52,7 @@ def per_rank_fit(
     if "kv_lora_rank" in config:
         kv_heads = None
         latent = whole("kv_lora_rank", config["kv_lora_rank"]) + whole("qk_rope_head_dim", config["qk_rope_head_dim"])
-        per_token = -(-layers * latent * whole("kv_bits", kv_bits) // 8)
+        per_token = bits_to_bytes(layers * latent * whole("kv_bits", kv_bits))
     else:
         stored = whole("num_key_value_heads", config["num_key_value_heads"])
         if stored % tp and tp % stored:
@@ -55,10 +65,13 @@ def per_rank_fit(
     return {"weight_bytes": weights, "kv_heads": kv_heads, "kv_bytes_per_token": per_token, "requests": requests}
 
 
-def check_claim(claimed, config, num_params, usable_bytes, reserve_bytes, context) -> dict[str, int]:
+def check_claim(
+    claimed: int, config: AttentionConfig, num_params: int, usable_bytes: int, reserve_bytes: int, context: int
+) -> dict[str, int]:
     """Whether a device holds `claimed` requests of `context` tokens, weights and cache in 16 bits.
 
-    `requests` is how many it holds; `missing_bytes` is what the claim lacks, 0 where it holds.
+    `requests` is how many it holds; `missing_bytes` is what the claim lacks, 0 where it holds. TypeError or ValueError
+    names an argument that is no whole number in range.
     """
     weights = weight_bytes(num_params, 16)
     per_request = whole("context", context) * kv_bytes(

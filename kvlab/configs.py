@@ -7,8 +7,9 @@ ValueError, whose message begins with the name of the field. Sizes are elements,
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kvlab.rules import DEFAULTS, DIVIDED, HEADS, MULTI_QUERY, REFUSE, RULES, decoder, needed, short
-from kvlab.sizes import whole
+from kvlab.reprs import short_repr
+from kvlab.rules import DEFAULTS, DIVIDED, HEADS, MULTI_QUERY, REFUSE, RULES, decoder, needed
+from kvlab.sizes import bits_to_bytes, whole
 
 KINDS = ("full", "window", "latent", "state", "shared")
 _NAMED = {"full_attention": "full", "sliding_attention": "window"}
@@ -65,6 +66,7 @@ class ModelConfig:
 
     @property
     def kinds(self) -> list[str]:
+        """The kind of each layer, the first layer first."""
         return [layer.kind for layer in self.layers]
 
     def elements(self, tokens: int, kind: str | None = None) -> int:
@@ -73,7 +75,7 @@ class ModelConfig:
 
     def cross_bytes(self, bits_per_element: int) -> int:
         """Payload of cross-attention: K and V of every encoder token, in each decoder layer."""
-        return _bytes(self.cross_tokens * sum(each.row_elements for each in self.layers) * bits_per_element)
+        return bits_to_bytes(self.cross_tokens * sum(each.row_elements for each in self.layers) * bits_per_element)
 
     def state_bytes(self, conv_width: int) -> int:
         """Recurrent state, whatever the tokens: `conv_width` columns of BF16, and the state proper in FP32."""
@@ -81,7 +83,7 @@ class ModelConfig:
         return self.kinds.count("state") * bits // 8
 
 
-def read_config(config) -> ModelConfig:
+def read_config(config: Mapping[str, object]) -> ModelConfig:
     """The `ModelConfig` of a config.json's dict, extra keys and all. ValueError names the field at fault."""
     config = decoder(config)
     if config.get("model_type") != "whisper":
@@ -111,82 +113,82 @@ def read_config(config) -> ModelConfig:
     return ModelConfig(model_type, needed(config, HEADS), tuple(made[kind] for kind in kinds), origins, **state)
 
 
-def head_width(config) -> int:
+def head_width(config: Mapping[str, object]) -> int:
     """Elements of one KV head. ValueError names the field; a latent has no heads."""
     config = decoder(config)
     _refuse_latent(config)
     return _head_width(config, {})
 
 
-def kv_heads(config) -> int:
+def kv_heads(config: Mapping[str, object]) -> int:
     """KV heads that one layer stores. ValueError names the field; a latent has no heads."""
     config = decoder(config)
     _refuse_latent(config)
     return _kv_heads(config, {})
 
 
-def layer_kinds(config) -> list[str]:
+def layer_kinds(config: Mapping[str, object]) -> list[str]:
     """One of KINDS for each layer, the first layer first. ValueError names the field."""
     return read_config(config).kinds
 
 
-def cache_bytes(config, tokens, bits_per_element) -> int:
+def cache_bytes(config: Mapping[str, object], tokens: int, bits_per_element: int) -> int:
     """Payload of one request that has stored `tokens` tokens. Recurrent state and cross-attention are counted apart.
 
-    A window keeps at most as many rows as it is wide. Rounded up once.
+    A window keeps at most as many rows as it is wide. Rounded up once. ValueError names the field.
     """
     tokens, bits = whole("tokens", tokens, at_least=0), whole("bits_per_element", bits_per_element)
-    return _bytes(read_config(config).elements(tokens) * bits)
+    return bits_to_bytes(read_config(config).elements(tokens) * bits)
 
 
-def state_bytes(config, conv_width) -> int:
+def state_bytes(config: Mapping[str, object], conv_width: int) -> int:
     """Recurrent state of one request; 0 where no layer has any. ValueError names the field."""
     return read_config(config).state_bytes(whole("conv_width", conv_width))
 
 
-def _layers(config, name: str = "num_hidden_layers") -> int:
+def _layers(config: Mapping[str, object], name: str = "num_hidden_layers") -> int:
     count = needed(config, name)
     if count > MOST_LAYERS:
         raise ValueError(f"{name}: wanted at most {MOST_LAYERS:,}, got {count:,}")
     return count
 
 
-def _known(config) -> str:
+def _known(config: Mapping[str, object]) -> str:
     model_type = config.get("model_type")
     if not isinstance(model_type, str) or model_type not in RULES:
-        raise ValueError(f"model_type: wanted one of the {len(RULES)} that are known, got {short(model_type)}")
+        raise ValueError(f"model_type: wanted one of the {len(RULES)} that are known, got {short_repr(model_type)}")
     return model_type
 
 
-def _refuse_surprises(config) -> None:
+def _refuse_surprises(config: Mapping[str, object]) -> None:
     for name, known in _TELLING.items():
         value = config.get(name)
         if value and config.get("model_type") not in known:
             if name == "layer_types" and value == ["full_attention"] * _layers(config):
                 continue
             model_type = config.get("model_type")
-            raise ValueError(f"{name}: changes what is cached, and nothing is known of it in {short(model_type)}")
+            raise ValueError(f"{name}: changes what is cached, and nothing is known of it in {short_repr(model_type)}")
 
 
-def _refuse_latent(config) -> None:
+def _refuse_latent(config: Mapping[str, object]) -> None:
     if RULES[_known(config)]["layers"] == "latent":
         raise ValueError(f"kv_lora_rank: a latent of {config['model_type']} is stored, which has no heads")
 
 
-def _default(config, name: str, origins: dict[str, str], at_least: int = 1) -> int:
+def _default(config: Mapping[str, object], name: str, origins: dict[str, str], at_least: int = 1) -> int:
     """The field, or what its absence means. Null is refused."""
     origins[name] = "field" if name in config else f"default {DEFAULTS[name]}"
     return needed({name: config.get(name, DEFAULTS[name])}, name, at_least)
 
 
-def _flag(config, name: str) -> bool:
+def _flag(config: Mapping[str, object], name: str) -> bool:
     value = config.get(name, DEFAULTS[name])
     if type(value) is not bool:
-        raise ValueError(f"{name}: wanted true or false, got {short(value)}")
+        raise ValueError(f"{name}: wanted true or false, got {short_repr(value)}")
     return value
 
 
-def _stands_for(config, name: str) -> object:
+def _stands_for(config: Mapping[str, object], name: str) -> object:
     """What the field states, or what stands for an absent field or for null in this model type."""
     rule = RULES[_known(config)][name]
     if isinstance(rule, Mapping) and config.get(name) is not None:
@@ -197,13 +199,13 @@ def _stands_for(config, name: str) -> object:
     return meaning
 
 
-def _origin(config, name: str) -> str:
+def _origin(config: Mapping[str, object], name: str) -> str:
     if config.get(name) is not None:
         return "field"
     return f"default: {'null' if name in config else 'absent'} in {config['model_type']}"
 
 
-def _head_width(config, origins: dict[str, str]) -> int:
+def _head_width(config: Mapping[str, object], origins: dict[str, str]) -> int:
     width = _stands_for(config, "head_dim")
     origins["head_dim"] = _origin(config, "head_dim")
     if width != DIVIDED:
@@ -215,7 +217,7 @@ def _head_width(config, origins: dict[str, str]) -> int:
     return hidden // heads
 
 
-def _kv_heads(config, origins: dict[str, str]) -> int:
+def _kv_heads(config: Mapping[str, object], origins: dict[str, str]) -> int:
     name, heads = "num_key_value_heads", needed(config, HEADS)
     found = _stands_for(config, name)
     origins[name] = _origin(config, name)
@@ -230,7 +232,7 @@ def _kv_heads(config, origins: dict[str, str]) -> int:
     return found
 
 
-def _multi_query(config, origins: dict[str, str]) -> object:
+def _multi_query(config: Mapping[str, object], origins: dict[str, str]) -> object:
     """Falcon's and GPT-BigCode's flag: one KV head if true, unless Falcon's new architecture counts them."""
     falcon = config["model_type"] == "falcon"
     counted = falcon and _flag(config, "new_decoder_architecture")
@@ -244,7 +246,7 @@ def _multi_query(config, origins: dict[str, str]) -> object:
     return needed(config, "num_kv_heads") if stated else HEADS
 
 
-def _kinds(config, origins: dict[str, str]) -> list[str]:
+def _kinds(config: Mapping[str, object], origins: dict[str, str]) -> list[str]:
     rule, count = RULES[config["model_type"]], _layers(config)
     origins["layers"] = f"rule of {config['model_type']}"
     if rule["layers"] == "full":
@@ -281,23 +283,23 @@ def _kinds(config, origins: dict[str, str]) -> list[str]:
     return kinds
 
 
-def _listed(config, count: int) -> list[str]:
+def _listed(config: Mapping[str, object], count: int) -> list[str]:
     """The kinds that `layer_types` lists; none where it is absent or null."""
     listed = config.get("layer_types")
     if listed is None:
         return []
     if not isinstance(listed, list) or len(listed) != count or not all(each in tuple(_NAMED) for each in listed):
-        raise ValueError(f"layer_types: wanted {count} of {', '.join(_NAMED)}, got {short(listed)}")
+        raise ValueError(f"layer_types: wanted {count} of {', '.join(_NAMED)}, got {short_repr(listed)}")
     return [_NAMED[each] for each in listed]
 
 
-def _window(config, origins: dict[str, str]) -> int | None:
+def _window(config: Mapping[str, object], origins: dict[str, str]) -> int | None:
     origins["sliding_window"] = _origin(config, "sliding_window")
     width = config.get("sliding_window", RULES[config["model_type"]]["sliding_window"])
     return None if width is None else needed({"sliding_window": width}, "sliding_window")
 
 
-def _whisper(config) -> ModelConfig:
+def _whisper(config: Mapping[str, object]) -> ModelConfig:
     """The decoder of Whisper: attention over its own tokens, and over the encoder's in every layer."""
     count, heads = _layers(config, "decoder_layers"), needed(config, "decoder_attention_heads")
     width = needed(config, "d_model")
@@ -309,7 +311,3 @@ def _whisper(config) -> ModelConfig:
         "head_dim": "derived: d_model / decoder_attention_heads",
     }
     return ModelConfig("whisper", heads, layers, origins, cross_tokens=needed(config, "max_source_positions"))
-
-
-def _bytes(bits: int) -> int:
-    return (bits + 7) // 8

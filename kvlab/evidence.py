@@ -14,6 +14,7 @@ Lessons cite a row as `[E-02-01](#Evidence)` and show the rows of the lesson wit
 import ast
 import csv
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
@@ -194,7 +195,7 @@ _NOT_PROSE = re.compile(
 )
 
 
-def uncited_figures(notebook) -> list[str]:
+def uncited_figures(notebook: Mapping[str, object]) -> list[str]:
     """The figures in a notebook's prose that nothing supports, each as "cell 3: 2.5 GiB"; cells count from 1.
 
     A figure is a number with a byte unit, a percent sign, × or a score unit, or one of three or more digits,
@@ -229,7 +230,7 @@ def _supports(entry: Entry, number: Fraction, unit: str) -> bool:
     return bool(entry.expression) and not unit and number in _numbers_written_in(entry.expression)
 
 
-def _shown_numbers(notebook) -> set:
+def _shown_numbers(notebook: Mapping[str, object]) -> set:
     """What code cells printed: each number with its unit, and alone."""
     shown = set()
     for cell in notebook["cells"]:

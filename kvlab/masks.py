@@ -7,6 +7,8 @@ c may be negative: then the first -c queries are padding in front of position 0.
 gives zeros for them, as pytorch/pytorch#108108 proposes for more queries than keys.
 """
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from kvlab.sizes import whole
@@ -35,7 +37,7 @@ def window_allowed(cached: int, chunk: int, window: int) -> np.ndarray:
     return in_window(allowed(cached, chunk), whole("window", window), _sizes(cached, chunk)[0])
 
 
-def in_window(mask, window: int, first: int) -> np.ndarray:
+def in_window(mask: np.ndarray, window: int, first: int) -> np.ndarray:
     """`mask` (m, keys) without the keys that lie `window` or more positions before their query.
 
     `first` is the position that the first row's query is taken to have.
@@ -44,7 +46,7 @@ def in_window(mask, window: int, first: int) -> np.ndarray:
     return mask & (keys > queries - window)
 
 
-def ragged_allowed(cached: list[int], chunk: int) -> np.ndarray:
+def ragged_allowed(cached: Sequence[int], chunk: int) -> np.ndarray:
     """The masks (B, chunk, max(cached) + chunk) of a batch: keys from column 0, each chunk behind its own prefix.
 
     A slot without a request has cached length -chunk, and its rows allow nothing. Errors as `allowed` for the
@@ -58,15 +60,18 @@ def ragged_allowed(cached: list[int], chunk: int) -> np.ndarray:
     return np.arange(longest + chunk) <= ends[:, :, None]
 
 
-def additive_mask(allowed) -> np.ndarray:
-    """0.0 where `allowed`, a bool array of any shape, is True, and -inf elsewhere: to be added to scores."""
+def additive_mask(allowed: np.ndarray) -> np.ndarray:
+    """0.0 where `allowed`, a bool array of any shape, is True, and -inf elsewhere: to be added to scores.
+
+    TypeError for another dtype.
+    """
     allowed = np.asarray(allowed)
     if allowed.dtype != bool:
         raise TypeError(f"allowed: wanted an array of bool, got {allowed.dtype}")
     return np.where(allowed, 0.0, -np.inf)
 
 
-def attend(q, k, v, mask) -> np.ndarray:
+def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """softmax(q kᵀ / √dh) v over the allowed keys: q (…, m, dh), k (…, K, dh), v (…, K, dv), mask (…, m, K).
 
     A row that allows nothing gives zeros. ValueError when the mask does not fit.
@@ -82,12 +87,12 @@ def attend(q, k, v, mask) -> np.ndarray:
     return weights @ v / np.where(total == 0, 1, total)
 
 
-def masked_attention(q, k, v, cached: int) -> np.ndarray:
+def masked_attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, cached: int) -> np.ndarray:
     """Attention (m, dh) of a chunk's queries q (m, dh) over k, v (cached + m, dh). ValueError when sizes disagree."""
     return attend(q, k, v, allowed(cached, len(q)))
 
 
-def chunked_attention(x, widths: list[int], weights: dict) -> np.ndarray:
+def chunked_attention(x: np.ndarray, widths: Sequence[int], weights: Mapping[str, np.ndarray]) -> np.ndarray:
     """Causal attention (T, dh) over x (T, D), fed in chunks of the given widths; the same for every partition.
 
     `weights` holds WQ, WK and WV, each (D, dh). ValueError unless the widths are at least 1 and sum to T.
@@ -107,6 +112,6 @@ def chunked_attention(x, widths: list[int], weights: dict) -> np.ndarray:
     return np.concatenate(rows)
 
 
-def _sizes(cached, chunk) -> tuple[int, int]:
+def _sizes(cached: int, chunk: int) -> tuple[int, int]:
     chunk = whole("chunk", chunk)
     return whole("cached", cached, 1 - chunk), chunk

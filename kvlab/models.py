@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from kvlab.sizes import AttentionConfig
+
 MODELS = Path(__file__).parent / "data" / "models.csv"
 
 
@@ -34,15 +36,14 @@ class Preset:
     config_json: str  # the fields of config.json that decide what is cached, as published
 
     @property
-    def config(self) -> dict:
+    def config(self) -> dict[str, object]:
         """What `kvlab.configs` reads: a dict of one's own each time."""
         return json.loads(self.config_json)
 
     @property
-    def attention_config(self) -> dict:
-        """The shape as the dict that `kvlab.sizes` reads; exact only where `full_attention` is true."""
-        keys = ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "hidden_size")
-        return {key: getattr(self, key) for key in keys}
+    def attention_config(self) -> AttentionConfig:
+        """The shape as `kvlab.sizes` reads it; exact only where `full_attention` is true."""
+        return {key: getattr(self, key) for key in AttentionConfig.__annotations__}
 
 
 def presets(full_attention_only: bool = False) -> dict[str, Preset]:

@@ -5,11 +5,12 @@ Ids are whole numbers from 0 to V - 1; NumPy integers are taken, a bool, a float
 """
 
 import operator
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 
 import numpy as np
 
-from tiny_transformer import norm, softmax
+from tiny_transformer import TinyDecoder, norm, softmax
 
 ATOL = 1e-10  # absolute: the two ways of computing differ by rounding only, here about 1e-15
 
@@ -21,7 +22,7 @@ class CachedDecoder:
     is refused (ValueError) has changed nothing.
     """
 
-    def __init__(self, model):
+    def __init__(self, model: TinyDecoder):
         self.model = model
         self.reset()
 
@@ -32,11 +33,11 @@ class CachedDecoder:
         """Forget every stored row."""
         self._keys, self._values = [], []
 
-    def step(self, token) -> np.ndarray:
+    def step(self, token: int) -> np.ndarray:
         """The logits (V,) after one more token. ValueError on a wrong id or a full context."""
         return self._advance(*self._checked([token]))
 
-    def prefill(self, tokens) -> np.ndarray:
+    def prefill(self, tokens: Sequence[int]) -> np.ndarray:
         """The logits (len(tokens), V) of a whole prompt, on an empty cache only.
 
         ValueError on an empty prompt, a wrong id, a prompt beyond the context, or a cache in use.
@@ -48,7 +49,7 @@ class CachedDecoder:
             raise ValueError("prefill: wanted at least one id, got none")
         return np.stack([self._advance(token) for token in tokens])
 
-    def _checked(self, tokens) -> list[int]:
+    def _checked(self, tokens: Sequence[int]) -> list[int]:
         """The ids as Python ints. All are looked at before the first one is stored."""
         ids = [_known_id(token, self.model.vocab) for token in tokens]
         if len(self) + len(ids) > self.model.context:
@@ -68,17 +69,22 @@ class CachedDecoder:
         return (h + np.maximum(m @ p["F"], 0) @ p["G"]) @ p["U"]
 
 
-def cached_logits(model, ids) -> np.ndarray:
+def cached_logits(model: TinyDecoder, ids: Sequence[int]) -> np.ndarray:
     """The logits (T, V) of every token of `ids`, from a cache. ValueError as `CachedDecoder.prefill`."""
     return CachedDecoder(model).prefill(ids)
 
 
-def full_logits(model, ids) -> np.ndarray:
-    """The logits (T, V) of the last token of every prefix of `ids`, each prefix recomputed from scratch."""
+def full_logits(model: TinyDecoder, ids: Sequence[int]) -> np.ndarray:
+    """The logits (T, V) of the last token of every prefix of `ids`, each prefix recomputed from scratch.
+
+    ValueError as `TinyDecoder.forward`.
+    """
     return np.stack([model.forward([ids[: t + 1]])[0][0, -1] for t in range(len(ids))])
 
 
-def differences(model, ids, decoder=CachedDecoder) -> np.ndarray:
+def differences(
+    model: TinyDecoder, ids: Sequence[int], decoder: Callable[[TinyDecoder], object] = CachedDecoder
+) -> np.ndarray:
     """How far (T, V) the logits of `decoder(model)`, stepped through `ids`, lie from `full_logits`: absolute values.
 
     ValueError when the steps do not give T × V numbers, or the ids are refused.
@@ -87,7 +93,7 @@ def differences(model, ids, decoder=CachedDecoder) -> np.ndarray:
     return _apart(np.array([cached.step(token) for token in ids]), full_logits(model, ids))
 
 
-def first_divergence(a, b, atol) -> int | None:
+def first_divergence(a: np.ndarray, b: np.ndarray, atol: float) -> int | None:
     """The first row in which some |a - b| is not within `atol`, or None. NaN is not within any tolerance.
 
     `a` and `b` are tables (T, V). There is no relative tolerance. ValueError when their shapes differ.
@@ -96,14 +102,14 @@ def first_divergence(a, b, atol) -> int | None:
     return None if agrees.all() else int(np.argmin(agrees))
 
 
-def position_zero(model):
+def position_zero(model: TinyDecoder) -> TinyDecoder:
     """A copy of `model` that reads every position as position 0: what a cache that resets its position computes."""
     blind = deepcopy(model)
     blind.p["P"] = np.repeat(model.p["P"][:1], model.context, axis=0)
     return blind
 
 
-def sample(logits, u) -> int:
+def sample(logits: np.ndarray, u: float) -> int:
     """The token in whose share of [0, 1) the draw `u` falls, shares laid in the order of the ids.
 
     `logits` (V,), -inf for a token that cannot come. ValueError when u is outside [0, 1), or when the logits
@@ -119,7 +125,7 @@ def sample(logits, u) -> int:
     return int(np.searchsorted(ends, u, side="right"))  # a share includes its lower end only
 
 
-def _known_id(token, vocab: int) -> int:
+def _known_id(token: object, vocab: int) -> int:
     try:
         number = operator.index(token)
     except TypeError:
@@ -129,7 +135,7 @@ def _known_id(token, vocab: int) -> int:
     return number
 
 
-def _apart(a, b) -> np.ndarray:
+def _apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a, b = np.asarray(a), np.asarray(b)
     if a.ndim != 2 or a.shape != b.shape:
         raise ValueError(f"wanted two tables of one shape (T, V), got {a.shape} and {b.shape}")

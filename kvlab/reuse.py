@@ -6,14 +6,20 @@ row j of K is x_j @ WK and row j of V is x_j @ WV; the layer's output row is x_i
 rows 0 to i of K and V. The next layer reads the output rows.
 """
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from kvlab.sizes import whole
 
+Layer = dict[str, np.ndarray]  # WQ, WK and WV, each (D, D)
+Cache = tuple[list[np.ndarray], list[np.ndarray]]  # rows of K and of V, each (D,)
+Rows = list[tuple[np.ndarray, np.ndarray]]  # K and V of each layer, each (T, D)
+
 ATOL = 1e-9  # absolute: two ways of computing a row of this model differ by rounding only, here about 1e-15
 
 
-def attend(q, keys, values) -> np.ndarray:
+def attend(q: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
     """What one query reads: the softmax of keys · q / √dh, times the values.
 
     `q` (dh,), `keys` (T, dh), `values` (T, any width). ValueError when there is no key, or shapes do not match.
@@ -27,12 +33,12 @@ def attend(q, keys, values) -> np.ndarray:
     return _softmax(keys @ q / np.sqrt(len(q))) @ values
 
 
-def empty_caches(num_layers: int) -> list[tuple[list, list]]:
+def empty_caches(num_layers: int) -> list[Cache]:
     """A pair of lists (K, V) for each layer, without rows."""
     return [([], []) for _ in range(num_layers)]
 
 
-def decode_step(x, layers, caches) -> np.ndarray:
+def decode_step(x: np.ndarray, layers: Sequence[Layer], caches: Sequence[Cache]) -> np.ndarray:
     """The output row (D,) of one more token, whose input row is `x` (D,).
 
     `caches[l]` is the pair of lists (K, V) of layer l; one row is appended to each. ValueError when there are not as
@@ -47,7 +53,7 @@ def decode_step(x, layers, caches) -> np.ndarray:
     return x
 
 
-def prefill(xs, layers, allowed=None) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+def prefill(xs: np.ndarray, layers: Sequence[Layer], allowed: np.ndarray | None = None) -> tuple[np.ndarray, Rows]:
     """All rows `xs` (T, D) at once: the output (T, D), and K and V, each (T, D), of every layer.
 
     `allowed` (T, T) says which row may read which; causal unless given.
@@ -62,7 +68,7 @@ def prefill(xs, layers, allowed=None) -> tuple[np.ndarray, list[tuple[np.ndarray
     return np.asarray(xs), rows
 
 
-def recompute(xs, layers) -> np.ndarray:
+def recompute(xs: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
     """The output rows (T, D) of `xs` (T, D), each from a full pass over its own prefix. Nothing is kept."""
     return np.stack([prefill(xs[: t + 1], layers)[0][-1] for t in range(len(xs))])
 
@@ -82,7 +88,7 @@ def both_ways(tokens: int) -> np.ndarray:
     return np.ones((tokens, tokens), dtype=bool)
 
 
-def survivors(before, after) -> list[tuple[list[bool], list[bool]]]:
+def survivors(before: Rows, after: Rows) -> list[tuple[list[bool], list[bool]]]:
     """For K and for V of each layer: which rows of one prefill are found again, within ATOL, in another.
 
     `before` and `after` are lists of (K, V) as `prefill` gives them. Rows that only one of them has are left out.
@@ -103,7 +109,7 @@ def score_work(n: int) -> tuple[int, int]:
     return n * (n + 1) * (2 * n + 1) // 6, n * (n + 1) // 2
 
 
-def reusable_rows(old_tokens, new_tokens, num_layers: int) -> list[int]:
+def reusable_rows(old_tokens: Sequence[int], new_tokens: Sequence[int], num_layers: int) -> list[int]:
     """How many rows of K and V each layer may keep when `old_tokens` become `new_tokens`, in a causal model.
 
     Row i of layer 0 depends on token i alone; row i of every deeper layer on the tokens 0 to i.
@@ -113,7 +119,7 @@ def reusable_rows(old_tokens, new_tokens, num_layers: int) -> list[int]:
     return [sum(same) if layer == 0 else prefix for layer in range(num_layers)]
 
 
-def toy_layers(num_layers: int = 2, width: int = 4, seed: int = 0) -> list[dict[str, np.ndarray]]:
+def toy_layers(num_layers: int = 2, width: int = 4, seed: int = 0) -> list[Layer]:
     """Layers of random weights, the same for the same seed."""
     rng = np.random.default_rng(seed)
     return [
@@ -122,7 +128,7 @@ def toy_layers(num_layers: int = 2, width: int = 4, seed: int = 0) -> list[dict[
     ]
 
 
-def embed(tokens, width: int = 4, first: int = 0) -> np.ndarray:
+def embed(tokens: Sequence[int], width: int = 4, first: int = 0) -> np.ndarray:
     """Input rows (T, D) of whole-number tokens, the first of which stands at position `first`: token plus position."""
     rows = [_row(("token", token), width) + _row(("position", first + i), width) for i, token in enumerate(tokens)]
     return np.stack(rows)
@@ -140,12 +146,12 @@ class Metered(np.ndarray):
         return getattr(ufunc, method)(*plain, **options)
 
 
-def metered(layers) -> list[dict[str, np.ndarray]]:
+def metered(layers: Sequence[Layer]) -> list[Layer]:
     """The same layers, whose WK count the rows that they project."""
     return [layer | {"WK": np.array(layer["WK"]).view(Metered)} for layer in layers]
 
 
-def rows_per_step(layers, xs, step=decode_step) -> list[int]:
+def rows_per_step(layers: Sequence[Layer], xs: np.ndarray, step: Callable[..., object] = decode_step) -> list[int]:
     """Rows of K that each step makes, over all layers, when `step` takes the rows `xs` one by one."""
     counted, caches, made = metered(layers), empty_caches(len(layers)), []
     for x in xs:
@@ -154,7 +160,7 @@ def rows_per_step(layers, xs, step=decode_step) -> list[int]:
     return made
 
 
-def rows_per_prefix(layers, xs) -> list[int]:
+def rows_per_prefix(layers: Sequence[Layer], xs: np.ndarray) -> list[int]:
     """Rows of K that each step makes, over all layers, when every prefix of `xs` is computed from scratch."""
     made = []
     for t in range(len(xs)):
@@ -164,7 +170,7 @@ def rows_per_prefix(layers, xs) -> list[int]:
     return made
 
 
-def _rows_made(layers) -> int:
+def _rows_made(layers: Sequence[Layer]) -> int:
     return sum(layer["WK"].rows for layer in layers)
 
 

@@ -6,6 +6,8 @@ different. The rules are those of the configuration classes of `transformers` 5.
 
 from collections.abc import Mapping
 
+from kvlab.reprs import short_repr
+
 HEADS = "num_attention_heads"  # as many as the query heads
 MOST = 10**9  # of any number in a configuration: what is larger was not meant
 DIVIDED = "hidden_size / num_attention_heads"
@@ -72,7 +74,7 @@ DEFAULTS = {
 }
 
 
-def decoder(config) -> dict:
+def decoder(config: Mapping[str, object]) -> dict:
     """The part of a config.json that describes the decoder, in the usual names; other keys are carried along.
 
     A nested `text_config` is taken out. ValueError names a field that is no dict, or that is given under two names
@@ -82,25 +84,19 @@ def decoder(config) -> dict:
         raise ValueError(f"config: wanted the dict of a config.json, got {type(config).__name__}")
     part = config.get("text_config", config)
     if not isinstance(part, Mapping):
-        raise ValueError(f"text_config: wanted a dict, got {short(part)}")
+        raise ValueError(f"text_config: wanted a dict, got {short_repr(part)}")
     found = {name: value for name, value in part.items() if name not in OTHER_NAMES}
     for other, name in OTHER_NAMES.items():
         if other in part and found.setdefault(name, part[other]) != part[other]:
-            raise ValueError(f"{other}: is {short(part[other])}, but {name} is {short(found[name])}")
+            raise ValueError(f"{other}: is {short_repr(part[other])}, but {name} is {short_repr(found[name])}")
     return found
 
 
-def needed(config, name: str, at_least: int = 1) -> int:
+def needed(config: Mapping[str, object], name: str, at_least: int = 1) -> int:
     """The whole number that the field `name` must state, `at_least` or more. ValueError names a field that does not."""
     value = config.get(name)
     if name not in config:
         raise ValueError(f"{name}: is absent; wanted a whole number from {at_least} to {MOST:,}")
     if type(value) is not int or not at_least <= value <= MOST:
-        raise ValueError(f"{name}: wanted a whole number from {at_least} to {MOST:,}, got {short(value)}")
+        raise ValueError(f"{name}: wanted a whole number from {at_least} to {MOST:,}, got {short_repr(value)}")
     return value
-
-
-def short(value) -> str:
-    """A value out of a file, for a message: of one line, and not longer than that."""
-    text = repr(value) if type(value) is not int or value.bit_length() < 200 else "a very large number"
-    return text if len(text) <= 60 else text[:59] + "…"

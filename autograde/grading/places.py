@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from kvlab.reprs import short_repr
+
 LONGEST = 128  # characters of a student's id in nbgrader's tables; SQLite would not say so, PostgreSQL would
 
 
@@ -14,9 +16,8 @@ def check_student(student: str) -> str:
     if bad := next((each for each in student if each in "/\\" or not each.isprintable()), ""):
         raise ValueError(f"the student id {student!r} holds {bad!r}, which cannot be part of a folder's name")
     if len(student) > LONGEST:
-        raise ValueError(
-            f"the student id {student[:20]!r}… has {len(student)} characters; at most {LONGEST} can be kept"
-        )
+        shown = short_repr(student, 20)
+        raise ValueError(f"the student id {shown} has {len(student)} characters; at most {LONGEST} can be kept")
     return student
 
 

@@ -21,6 +21,7 @@ import nbformat
 from autograde.course import Lesson
 from autograde.grading.result import Flag
 from autograde.grading.submission import MAX_SOURCE, Submission, SubmittedCell, clean
+from kvlab.reprs import short_repr
 
 DRAWS = "nbval-ignore-output"  # a released cell with this tag only times, draws or shows widgets
 
@@ -86,7 +87,7 @@ class Blueprint:
             checks=name.removeprefix("check_") if graded and not solution else "",
             locked=bool(marks.get("locked")),
             draws=DRAWS in cell.metadata.get("tags", []),
-            marks=tuple((key, repr(value)[:80]) for key, value in sorted(marks.items()) if key != "grade_id"),
+            marks=tuple((key, short_repr(value, 80)) for key, value in sorted(marks.items()) if key != "grade_id"),
         )
 
     @property

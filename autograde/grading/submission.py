@@ -7,6 +7,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvlab.reprs import short_repr
+
 MAX_BYTES = 200 * 2**20
 MAX_CELLS = 5_000
 MAX_SOURCE = 1_000_000  # characters of one cell
@@ -128,7 +130,7 @@ def _cell(cell: dict) -> SubmittedCell:
         source=clean(source if type(source) is str else ""),
         grade_id=_text(marks.get("grade_id")),
         id=_text(cell.get("id")),
-        marks=tuple(sorted((key, repr(value)[:80]) for key, value in marks.items() if key != "grade_id")),
+        marks=tuple(sorted((key, short_repr(value, 80)) for key, value in marks.items() if key != "grade_id")),
     )
 
 

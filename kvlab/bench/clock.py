@@ -6,8 +6,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Self
 
 from kvlab.sizes import whole
+
+if TYPE_CHECKING:  # most of the course needs a clock and no PyTorch
+    import torch
 
 CHOICE = "KVLAB_PLAN"  # an environment variable: "smallest" measures little, wherever a notebook only has to run
 
@@ -63,7 +67,7 @@ def summarise(trials: Iterable[float]) -> dict[str, int | float]:
     return {"trials": len(ordered), "median": percentile(50), "p10": percentile(10), "p90": percentile(90)}
 
 
-def _seconds(value) -> float:
+def _seconds(value: float) -> float:
     if not 0 <= value < math.inf:
         raise ValueError(f"trials: wanted seconds from 0 on, got {value!r}")
     return float(value)
@@ -88,7 +92,7 @@ def take_turns(calls: dict[str, Callable[[], object]], trials: int) -> dict[str,
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
     """PyTorch computes in one thread inside: times are steadier, and small tensors are not worth waking another."""
-    import torch  # here, because most of the course needs a clock and no PyTorch
+    import torch
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -98,7 +102,9 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def device_seconds(fn, warmup: int, trials: int, device="cpu") -> list[float]:
+def device_seconds(
+    fn: Callable[[], object], warmup: int, trials: int, device: "str | torch.device" = "cpu"
+) -> list[float]:
     """Seconds that `device` takes for each of `trials` calls of `fn`, after `warmup` calls that are not counted.
 
     A GPU marks the start and the end of each call in its own queue (CUDA events), so that the host may run ahead.
@@ -121,7 +127,7 @@ def device_seconds(fn, warmup: int, trials: int, device="cpu") -> list[float]:
     return [start.elapsed_time(end) / 1e3 for start, end in marks]
 
 
-def synchronize(device="cpu") -> None:
+def synchronize(device: "str | torch.device" = "cpu") -> None:
     """Wait until a device has done all that it was told to do. A CPU has, when a call returns."""
     import torch
 
@@ -135,7 +141,7 @@ class Background:
     def __init__(self):
         self._worker, self._queued = ThreadPoolExecutor(max_workers=1), []
 
-    def launch(self, fn) -> None:
+    def launch(self, fn: Callable[[], object]) -> None:
         """Queue a call, and return at once."""
         self._queued.append(self._worker.submit(fn))
 
@@ -146,7 +152,7 @@ class Background:
         for each in queued:
             each.result()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_) -> None:

@@ -4,6 +4,7 @@ Both run in one thread, and the two ways take turns. Sizes are those of one laye
 """
 
 import platform
+from collections.abc import Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ APPENDED = {"num_kv_heads": 4, "head_dim": 32}  # small rows, so that the longes
 ATTENDED = {"num_heads": 32, "num_kv_heads": 8, "head_dim": 128}  # the heads of Llama-3-8B
 
 
-def appending(tokens=None, trials: int = 3) -> list[dict]:
+def appending(tokens: Sequence[int] | None = None, trials: int = 3) -> list[dict]:
     """Fill a cache token by token, by concatenation and by preallocation: a row for each number of tokens and way.
 
     A row has tokens, way, `elements` written for K and V together, and the `seconds` of each trial.
@@ -45,7 +46,7 @@ def appending(tokens=None, trials: int = 3) -> list[dict]:
     return rows
 
 
-def attending(tokens=None, trials: int = 3) -> list[dict]:
+def attending(tokens: Sequence[int] | None = None, trials: int = 3) -> list[dict]:
     """One query on a cache, expanded and grouped: a row for each number of tokens and way.
 
     A row has tokens, way, `peak_bytes` of new storage and the `seconds` of each trial.

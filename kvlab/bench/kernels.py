@@ -1,9 +1,11 @@
 """Which attention kernel PyTorch really ran: `scaled_dot_product_attention` is a name for several."""
 
+from collections.abc import Callable
+
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
-def attention_kernels(function, *arguments) -> list[str]:
+def attention_kernels(function: Callable[..., object], *arguments: object) -> list[str]:
     """Names of the attention operations that `function(*arguments)` carried out, each once, in order of first use."""
     with _Names() as mode:
         function(*arguments)

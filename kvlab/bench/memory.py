@@ -26,7 +26,7 @@ class Meter:
     Linux counts free memory about once a second (its vm.stat_interval): a reading waits `settle` seconds for that.
     """
 
-    def __init__(self, device="cpu", settle: float = 0.0):
+    def __init__(self, device: str | torch.device = "cpu", settle: float = 0.0):
         self.device, self.settle, self.living = torch.device(device), settle, []
         gc.collect()
         if self.device.type == "cuda":
@@ -37,7 +37,7 @@ class Meter:
         """A living tensor, every byte of it written: an operating system counts only pages that somebody touched."""
         self.living.append(torch.ones(n_bytes, dtype=torch.uint8, device=self.device))
 
-    def reading(self, moment: str) -> dict:
+    def reading(self, moment: str) -> dict[str, str | int]:
         """The three numbers now, under the name of this moment."""
         time.sleep(self.settle)
         return {
@@ -123,7 +123,9 @@ SCENES: dict[str, Callable[[Meter, int], Iterator[dict]]] = {
 }
 
 
-def walk(device="cpu", n_bytes: int = 256 * MIB, settle: float = 0.0) -> list[dict]:
+def walk(
+    device: str | torch.device = "cpu", n_bytes: int = 256 * MIB, settle: float = 0.0
+) -> list[dict[str, str | int]]:
     """Act out every scene: a row for each of its moments, with the name of the scene and the three numbers.
 
     A scene that needs a GPU is left out where there is none.

@@ -5,7 +5,7 @@ been taken apart; so a copy that a `@` makes quietly is seen too. Memory that on
 before it ends is not seen.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class Metered(NamedTuple):
     largest: tuple[tuple[str, int], ...]  # (operation, bytes) of each, largest first
 
 
-def metered(function, *arguments) -> Metered:
+def metered(function: Callable[..., object], *arguments: object) -> Metered:
     """`function(*arguments)` with every new storage counted. What the arguments hold already is not new."""
     with _NewStorages() as mode:
         value = function(*arguments)
@@ -54,7 +54,7 @@ class _NewStorages(TorchDispatchMode):
         return result
 
 
-def _tensors(tree):
+def _tensors(tree: object) -> list[torch.Tensor]:
     return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 

@@ -4,6 +4,7 @@ Its weights carry the names that `transformers` uses, so that `LlamaForCausalLM`
 Shapes: B requests, m tokens of a chunk, T stored tokens, H query heads, Hkv KV heads, dh head width, D model width.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -12,8 +13,9 @@ from torch.nn import functional
 
 from kvlab import masks
 from kvlab.attention import group_size
+from kvlab.caches import ConcatenatedCache, GroupedCache
 from kvlab.rope import angles, apply_rotary
-from kvlab.sizes import whole
+from kvlab.sizes import AttentionConfig, whole
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Shape:
         group_size(self.num_heads, self.num_kv_heads)
 
     @property
-    def attention_config(self) -> dict:
-        """The shape as the dict that `kvlab.sizes` reads."""
+    def attention_config(self) -> AttentionConfig:
+        """The shape as `kvlab.sizes` reads it."""
         return {
             "num_hidden_layers": self.num_layers,
             "num_attention_heads": self.num_heads,
@@ -68,7 +70,13 @@ class Shape:
 class Decoder:
     """The weights on a device, and one forward pass that fills caches. Gains of the norms are all 1, and left out."""
 
-    def __init__(self, shape: Shape, dtype=torch.float32, device="cpu", seed: int = 0):
+    def __init__(
+        self,
+        shape: Shape,
+        dtype: torch.dtype = torch.float32,
+        device: str | torch.device = "cpu",
+        seed: int = 0,
+    ):
         self.shape, self.dtype, self.device = shape, dtype, torch.device(device)
         generator = torch.Generator(self.device).manual_seed(seed)
         made = {"dtype": dtype, "device": self.device, "generator": generator}
@@ -77,8 +85,11 @@ class Decoder:
         }
 
     @torch.no_grad()
-    def forward(self, ids, caches):
-        """Logits (B, V) behind the last of the tokens `ids` (B, m), which are stored in `caches`, one a layer."""
+    def forward(self, ids: torch.Tensor, caches: Sequence[GroupedCache | ConcatenatedCache]) -> torch.Tensor:
+        """Logits (B, V) behind the last of the tokens `ids` (B, m), which are stored in `caches`, one a layer.
+
+        ValueError as `GroupedCache.append`.
+        """
         shape, start = self.shape, caches[0].used
         positions = torch.arange(start, start + ids.shape[1], device=self.device)
         at = angles(positions, shape.head_dim, self.dtype)
@@ -95,17 +106,17 @@ class Decoder:
             x = x + self._times(layer, "mlp.down_proj", gate * self._times(layer, "mlp.up_proj", normed))
         return functional.linear(self._norm(x[:, -1]), self.weights["lm_head.weight"])
 
-    def _norm(self, x):
+    def _norm(self, x: torch.Tensor) -> torch.Tensor:
         return functional.rms_norm(x, x.shape[-1:], eps=1e-6)
 
-    def _times(self, layer: int, name: str, x):
+    def _times(self, layer: int, name: str, x: torch.Tensor) -> torch.Tensor:
         return functional.linear(x, self.weights[f"model.layers.{layer}.{name}.weight"])
 
-    def _heads(self, layer: int, name: str, x, heads: int):
+    def _heads(self, layer: int, name: str, x: torch.Tensor, heads: int) -> torch.Tensor:
         return self._times(layer, f"self_attn.{name}_proj", x).unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
-def attend(q, k, v, start: int):
+def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, start: int) -> torch.Tensor:
     """Causal attention (B, H, m, dh) of a chunk `q` behind `start` tokens; `k` and `v` (B, Hkv, start + m, dh).
 
     One query may see every key: its heads become rows of their group, so that each KV head is read once. PyTorch's

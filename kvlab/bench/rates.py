@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from kvlab import sizes
 
 
-def step_bytes(config, num_params, batch, context, weight_bits, kv_bits) -> tuple[int, int]:
+def step_bytes(
+    config: sizes.AttentionConfig, num_params: int, batch: int, context: int, weight_bits: int, kv_bits: int
+) -> tuple[int, int]:
     """(weight bytes, cache bytes) that one decode step of `batch` sequences must read, exactly.
 
     The weights are read once for all sequences, at `weight_bits` bits each; each sequence reads K and V of its own
@@ -22,12 +24,12 @@ def step_bytes(config, num_params, batch, context, weight_bits, kv_bits) -> tupl
     return sizes.weight_bytes(num_params, weight_bits), cache
 
 
-def effective_bandwidth(num_bytes, seconds) -> float:
+def effective_bandwidth(num_bytes: int, seconds: float) -> float:
     """Bytes per second. ValueError for seconds that are not positive and finite."""
     return sizes.whole("num_bytes", num_bytes, at_least=0) / _positive("seconds", seconds)
 
 
-def plausible(bandwidth, ceiling, slack=0.1) -> bool:
+def plausible(bandwidth: float, ceiling: float, slack: float = 0.1) -> bool:
     """Whether a bandwidth can be true on a device that moves at most `ceiling` bytes per second.
 
     It must be positive, finite and no larger than ceiling * (1 + slack): the ceiling was measured too. ValueError for
@@ -55,7 +57,7 @@ def fit_line(contexts: Sequence[int], seconds: Sequence[float]) -> tuple[float, 
     return slope, mean - slope * middle
 
 
-def _positive(name: str, value) -> float:
+def _positive(name: str, value: float) -> float:
     if not 0 < value < math.inf:
         raise ValueError(f"{name}: wanted a positive, finite number, got {value!r}")
     return value

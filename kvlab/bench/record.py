@@ -1,4 +1,4 @@
-"""Everything that lesson 11 measures, on this machine, in one file: `python -m kvlab.bench.clock --record FILE`.
+"""Everything that lesson 11 measures, on this machine, in one file: `python -m kvlab.bench --record FILE`.
 
 It takes less than five minutes. Nothing is downloaded, and nothing but FILE is written.
 """
@@ -21,7 +21,9 @@ PROMPT, NEW_TOKENS = 256, 32
 SETTLE = 1.2  # seconds before free memory is read: Linux counts it about once a second
 
 
-def measure(plan: machine.Plan, device="cpu", trials: int = 15, budget_seconds: float = 90) -> dict:
+def measure(
+    plan: machine.Plan, device: str | torch.device = "cpu", trials: int = 15, budget_seconds: float = 90
+) -> dict[str, object]:
     """A recording of `plan` on a device: "about", "limits", and rows under "points", "prefill", "answers", "memory"."""
     walked = memory.walk(device, 256 * MIB, SETTLE)  # first: what a process has freed already fills with small pieces
     copy, decoder = sweep.Copy(plan.copied_bytes, device), Decoder(plan.shape, plan.dtype, device)
@@ -40,7 +42,9 @@ def measure(plan: machine.Plan, device="cpu", trials: int = 15, budget_seconds: 
     }
 
 
-def there_and_back(decoder, copy, plan: machine.Plan, trials: int, budget_seconds: float) -> list[dict]:
+def there_and_back(
+    decoder: Decoder, copy: sweep.Copy, plan: machine.Plan, trials: int, budget_seconds: float
+) -> list[dict]:
     """The rows of a sweep from small caches to large, with as many trials again on the way back.
 
     A machine that grows slower meanwhile would otherwise bend the line through the contexts.

@@ -1,8 +1,9 @@
 """Timing a decode step: what it takes at each context and batch, and what the device could do at best."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,6 +14,9 @@ from kvlab.bench.model import Decoder
 from kvlab.caches import ConcatenatedCache, GroupedCache
 from kvlab.sizes import bytes_per_token
 
+if TYPE_CHECKING:  # imported where it is used: it takes seconds
+    import transformers
+
 MATRIX = {"cpu": 2048, "cuda": 8192}  # rows of a square matrix
 WARMUP = 2
 
@@ -20,7 +24,7 @@ WARMUP = 2
 class Copy:
     """One large copy on a device: the most bytes per second that anything here can hope for, measured when called."""
 
-    def __init__(self, n_bytes: int, device="cpu"):
+    def __init__(self, n_bytes: int, device: str | torch.device = "cpu"):
         self.device = torch.device(device)
         source = torch.ones(n_bytes, dtype=torch.uint8, device=device)
         target = torch.zeros_like(source)
@@ -32,7 +36,9 @@ class Copy:
         return device_seconds(self.start, 1, trials, self.device)
 
 
-def matmul_limit(dtype, device="cpu", trials: int = 5) -> dict:
+def matmul_limit(
+    dtype: torch.dtype, device: str | torch.device = "cpu", trials: int = 5
+) -> dict[str, int | list[float]]:
     """The product of two square matrices: its `flops`, a multiplication and an addition each, and `seconds`."""
     rows = MATRIX[torch.device(device).type]
     a = torch.randn(rows, rows, device=device).to(dtype)
@@ -107,7 +113,7 @@ def empty_caches(decoder: Decoder, batch: int, capacity: int) -> list[GroupedCac
 WAYS = {"concatenated": concatenated, "preallocated": preallocated, "transformers static": static}
 
 
-def llama(decoder: Decoder):
+def llama(decoder: Decoder) -> "transformers.LlamaForCausalLM":
     """`LlamaForCausalLM` with the decoder's own weights: the same tensors, not copies."""
     import transformers
 
@@ -138,11 +144,11 @@ def llama(decoder: Decoder):
     return model.eval()
 
 
-def _ids(decoder: Decoder, batch: int):
+def _ids(decoder: Decoder, batch: int) -> torch.Tensor:
     return torch.arange(batch, device=decoder.device)[:, None] % decoder.shape.vocab_size
 
 
-def _fill(decoder: Decoder, caches, batch: int, tokens: int) -> None:
+def _fill(decoder: Decoder, caches: Sequence[GroupedCache | ConcatenatedCache], batch: int, tokens: int) -> None:
     """Random rows: the time of a step does not depend on what the cache holds, and a long prompt would take minutes."""
     shape = decoder.shape
     rows = (2, batch, shape.num_kv_heads, tokens, shape.head_dim)
@@ -176,7 +182,13 @@ def step_row(decoder: Decoder, copy: Copy, trials: int, way: str, context: int, 
     return row | ({"peak_bytes": torch.cuda.max_memory_allocated(device)} if cuda else {})
 
 
-def sweep(points, measure, cache_bytes, budget_seconds: float, clock=time.monotonic) -> Iterator[tuple[dict, float]]:
+def sweep(
+    points: Iterable[tuple[str, int, int]],
+    measure: Callable[[str, int, int], dict],
+    cache_bytes: Callable[[int, int], int],
+    budget_seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[tuple[dict, float]]:
     """Measure points (way, context, batch), small caches first; yield each row at once, and the seconds perhaps left.
 
     A row is what `measure(*point)` gives, with the point, its `cache_bytes(context, batch)` and an `outcome`:
@@ -216,7 +228,9 @@ def _out_of_memory(error: Exception) -> bool:
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
 
 
-def kept(rows, show=lambda row, left: None) -> list[dict]:
+def kept(
+    rows: Iterable[tuple[dict, float]], show: Callable[[dict, float], object] = lambda row, left: None
+) -> list[dict]:
     """The rows of a sweep, `show`n as they come, until it ends or somebody interrupts."""
     have = []
     try:
@@ -232,7 +246,7 @@ def kept(rows, show=lambda row, left: None) -> list[dict]:
 # Prefill, and whole answers
 
 
-def prefill_seconds(decoder: Decoder, lengths, trials: int = 3) -> list[dict]:
+def prefill_seconds(decoder: Decoder, lengths: Iterable[int], trials: int = 3) -> list[dict]:
     """Time the pass over a whole prompt, one request: a row with tokens and `seconds` for each of `lengths`."""
     rows = []
     for tokens in lengths:
@@ -248,7 +262,9 @@ def prefill_seconds(decoder: Decoder, lengths, trials: int = 3) -> list[dict]:
     return rows
 
 
-def generate(decoder: Decoder, ids, new_tokens: int, clock=time.perf_counter):
+def generate(
+    decoder: Decoder, ids: torch.Tensor, new_tokens: int, clock: Callable[[], float] = time.perf_counter
+) -> tuple[torch.Tensor, list[float]]:
     """Greedy answers (B, new_tokens) to the prompts `ids` (B, P), and the `clock` at each of their tokens."""
     caches, answers, stamps = empty_caches(decoder, len(ids), ids.shape[1] + new_tokens), [], []
     for _ in range(new_tokens):
@@ -259,7 +275,9 @@ def generate(decoder: Decoder, ids, new_tokens: int, clock=time.perf_counter):
     return torch.cat(answers, dim=1), stamps
 
 
-def generate_by_transformers(model, ids, new_tokens: int):
-    """The same by the `generate` of `transformers`, with the cache that it takes by itself."""
+def generate_by_transformers(
+    model: "transformers.LlamaForCausalLM", ids: torch.Tensor, new_tokens: int
+) -> torch.Tensor:
+    """The same answers (B, new_tokens) by the `generate` of `transformers`, with the cache that it takes by itself."""
     out = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=new_tokens, do_sample=False)
     return out[:, ids.shape[1] :]

@@ -3,6 +3,8 @@
 Nothing is downloaded: the weights are random. PyTorch is imported here only when a cache is measured.
 """
 
+from collections.abc import Mapping
+
 _SHAPE = {
     "vocab_size": 64,
     "hidden_size": 48,
@@ -40,7 +42,7 @@ SMALL = {
 }
 
 
-def cache_nbytes(config, tokens: int) -> list[int]:
+def cache_nbytes(config: Mapping[str, object], tokens: int) -> list[int]:
     """Bytes of every tensor in the cache, layer by layer, in BF16, after a forward pass over `tokens` tokens."""
     import torch
     import transformers

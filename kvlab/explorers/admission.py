@@ -18,6 +18,7 @@ from kvlab.explorers.learner import computed_by
 from kvlab.explorers.words import count, facts, sentence, spans, verdict
 from kvlab.figures import style
 from kvlab.paging import blocks_needed
+from kvlab.reprs import short_repr
 
 REQUESTS, BLOCK_SIZE, LIMIT, TYPICAL = 24, 8, 128, 12  # LIMIT: generated tokens at most; TYPICAL: without a tail
 LEAST_POOL, MOST_POOL, MOST_TAIL, MOST_DRAWS = 24, 128, 10, 40
@@ -219,7 +220,8 @@ def _admit_caption(admit, asked) -> str:
 
     def fault(admitted, number: int) -> str:
         (limits, free, _), wanted = asked[number]
-        return "" if admitted == wanted else f" lets in {admitted!r} of {len(limits)} with {free} free blocks"[:140]
+        gives = f" lets in {short_repr(admitted, 100)} of {len(limits)} with {free} free blocks"
+        return "" if admitted == wanted else gives
 
     return computed_by("admit", admit, calls, fault)
 

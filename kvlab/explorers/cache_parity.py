@@ -13,6 +13,7 @@ from kvlab.explorers.controls import CUSTOM, dropdown, slider, switch, text_fiel
 from kvlab.explorers.learner import ask, library_instead
 from kvlab.explorers.words import sentence, verdict
 from kvlab.figures import labels, shared, style
+from kvlab.reprs import short_repr
 from tiny_transformer import TinyDecoder
 
 STRINGS = {
@@ -161,7 +162,7 @@ def parse_ids(text: str) -> tuple[int, ...]:
 
 
 def _wanted(text: str) -> str:
-    return f"ids: wanted 1 to {CONTEXT} digits from 0 to {VOCAB - 1}, such as 0 1 2 or 012, got {text[:40]!r}"
+    return f"ids: wanted 1 to {CONTEXT} digits from 0 to {VOCAB - 1}, such as 0 1 2 or 012, got {short_repr(text)}"
 
 
 class Chart:

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import ipywidgets as widgets
 
+from kvlab.reprs import short_repr
 from kvlab.sizes import whole
 
 CUSTOM = "custom"  # the choice that a list of ready settings shows when none of them is set
@@ -55,7 +56,7 @@ def parse_count(name: str, text: str, at_least: int = 1) -> int:
 
     ValueError says what came and what was wanted.
     """
-    wanted = f"{name}: wanted a whole number of at least {at_least}, such as 131,072 or 1e15, got {text[:40]!r}"
+    wanted = f"{name}: wanted a whole number of at least {at_least}, such as 131,072 or 1e15, got {short_repr(text)}"
     plain = text.strip()
     if re.fullmatch(r"[+-]?\d{1,3}([,_ ]\d{3})+", plain):
         plain = re.sub(r"[,_ ]", "", plain)
@@ -63,7 +64,7 @@ def parse_count(name: str, text: str, at_least: int = 1) -> int:
         raise ValueError(wanted)
     value = Decimal(plain)
     if abs(value) >= 10**MOST_DIGITS:
-        raise ValueError(f"{name}: wanted at most {MOST_DIGITS} digits, got {text[:40]!r}")
+        raise ValueError(f"{name}: wanted at most {MOST_DIGITS} digits, got {short_repr(text)}")
     if value != int(value):
         raise ValueError(wanted)
     return whole(name, int(value), at_least)

@@ -20,7 +20,7 @@ from kvlab.figures import style
 from kvlab.figures.labels import byte_label
 from kvlab.gpus import gpus
 from kvlab.models import preset, presets
-from kvlab.rules import short
+from kvlab.reprs import short_repr
 
 FIRST, PASTED = "Gemma-2-27B", "pasted config.json"
 MOST_TOKENS, MOST_TEXT = 10**6, 200_000  # characters; the longest real ones have some thousand
@@ -134,14 +134,14 @@ def _curves(layers: tuple[Layer, ...], state: int, cross: int, bits: int) -> tup
     curves = {"state": [state] * len(PLACES), "cross": [cross] * len(PLACES)}
     for kind in ("latent", "window", "full"):
         mine = [(each, n * each.row_elements * bits) for each, n in made.items() if each.kind == kind]
-        curves[kind] = [(sum(each.rows(place) * row for each, row in mine) + 7) // 8 for place in PLACES]
+        curves[kind] = [sizes.bits_to_bytes(sum(each.rows(place) * row for each, row in mine)) for place in PLACES]
     model = ModelConfig("", 1, layers)
     pages = [sum(allocation(model, place, bits, BLOCK_SIZE).values()) for place in PLACES]
     return curves, [each + state + cross for each in pages]
 
 
 def _payload(model: ModelConfig, tokens: int, bits: int) -> int:
-    return (model.elements(tokens) * bits + 7) // 8
+    return sizes.bits_to_bytes(model.elements(tokens) * bits)
 
 
 def _apart(model: ModelConfig, bits: int) -> int:
@@ -156,7 +156,7 @@ def _caption(cache_bytes, here: tuple) -> str:
         wanted = _payload(read_config(config), tokens, bits)
         if type(given) is int and given == wanted:
             return ""
-        gives = f"{given:,}" if type(given) is int and given.bit_length() < 200 else short(given)
+        gives = f"{given:,}" if type(given) is int and given.bit_length() < 200 else short_repr(given)
         return f" gives {gives} {where}, the library {wanted:,}"
 
     caption = computed_by("cache_bytes", cache_bytes, calls, fault)

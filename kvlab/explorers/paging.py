@@ -14,6 +14,7 @@ from kvlab.explorers.controls import CUSTOM, dropdown, slider, text_field
 from kvlab.explorers.learner import ask, computed_by, library_instead
 from kvlab.explorers.words import count, facts, sentence, spans, verdict
 from kvlab.figures import style
+from kvlab.reprs import short_repr
 from kvlab.sizes import whole
 
 NUM_BLOCKS, ACROSS = 12, 6
@@ -144,9 +145,8 @@ def parse(script: str) -> list[list]:
     for part in parts:
         match = FORMS.fullmatch(part)
         if not match:
-            raise ValueError(
-                f"actions: wanted such as 'new A 5', 'grow A 4', 'fork A B', 'cut A 2' or 'free A', got {part[:30]!r}"
-            )
+            wanted = "such as 'new A 5', 'grow A 4', 'fork A B', 'cut A 2' or 'free A'"
+            raise ValueError(f"actions: wanted {wanted}, got {short_repr(part, 32)}")
         kind, name, *rest = [each for each in match.groups() if each]
         made = rest[0] if kind == "fork" else name if kind == "new" else None
         if made and made not in TINTS:
@@ -246,7 +246,7 @@ def _waste_caption(waste, block_size: int) -> str:
     def fault(wasted, tokens: int) -> str:
         if type(wasted) is int and wasted == paging.waste([tokens], block_size):
             return ""
-        return f"([{tokens}], {block_size}) gives {repr(wasted)[:80]}"
+        return f"([{tokens}], {block_size}) gives {short_repr(wasted)}"
 
     calls = {tokens: ([tokens], block_size) for tokens in range(1, 3 * block_size + 2)}
     return computed_by("waste", waste, calls, fault)

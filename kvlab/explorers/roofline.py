@@ -14,7 +14,7 @@ from kvlab.explorers.words import facts, sentence, spans
 from kvlab.figures import style
 from kvlab.gpus import Gpu, gpus
 from kvlab.models import preset
-from kvlab.rules import short
+from kvlab.reprs import short_repr
 from kvlab.sizes import BITS_PER_ELEMENT, GB, dtype_bits, weight_bytes, whole
 
 MODEL, NUM_PARAMS = "Llama-3-8B", 8_030_261_248  # counted in the lesson
@@ -213,7 +213,7 @@ def _decode_caption(decode_cost, config: dict, asked) -> str:
         wanted = roofline.decode_cost(*calls[each])
         if _is_pair(cost) and tuple(cost) == wanted:
             return ""
-        return f" gives {short(cost)} for batch, context and bits {each}, the library {wanted}"
+        return f" gives {short_repr(cost)} for batch, context and bits {each}, the library {wanted}"
 
     return computed_by("decode_cost", decode_cost, calls, fault)
 
@@ -221,7 +221,7 @@ def _decode_caption(decode_cost, config: dict, asked) -> str:
 def _ceiling_caption(intensity_ceiling, call: tuple, wanted: float) -> str:
     def fault(value, _) -> str:
         right = isinstance(value, Real) and not isinstance(value, bool) and isclose(value, wanted, rel_tol=1e-9)
-        return "" if right else f" gives {short(value)}, the library {wanted:.4g}"
+        return "" if right else f" gives {short_repr(value)}, the library {wanted:.4g}"
 
     return computed_by("intensity_ceiling", intensity_ceiling, {"": call}, fault)
 

@@ -11,6 +11,7 @@ from kvlab.explorers.controls import between, slider
 from kvlab.explorers.learner import computed_by
 from kvlab.explorers.words import facts, sentence, spans, verdict
 from kvlab.figures import style
+from kvlab.reprs import short_repr
 
 MOST_TOKENS, MOST_HELD, MOST_FIRST, MOST_GAP, MOST_STALL = 16, 10, 300, 80, 300  # times in ms
 SHOWN = 1.8  # seconds, the end of the axis
@@ -99,7 +100,7 @@ def reading(setting: Setting, latency_report=None) -> Reading:
     calls = {side: (ARRIVAL, [ARRIVAL + stamp for stamp in each]) for side, each in stamps.items()}
 
     def fault(given, side: str) -> str:
-        return "" if _alike(given, right[side]) else f" of the {side} gives {repr(given)[:100]}"
+        return "" if _alike(given, right[side]) else f" of the {side} gives {short_repr(given)}"
 
     return Reading(setting, stamps, right, computed_by("latency_report", latency_report, calls, fault))
 

@@ -16,6 +16,7 @@ from kvlab.explorers.controls import slider
 from kvlab.explorers.learner import computed_by
 from kvlab.explorers.words import count, facts, sentence
 from kvlab.figures import style
+from kvlab.reprs import short_repr
 from kvlab.sizes import whole
 
 MOST = 16  # prompt tokens, and decode steps
@@ -117,7 +118,7 @@ def _fault(given, n: int) -> str:
     wanted = reuse.score_work(n)
     if _pair(given) == wanted:
         return ""
-    return f" gives {' '.join(repr(given).split())[:60]} for n = {n}, the library {wanted}"
+    return f" gives {short_repr(given)} for n = {n}, the library {wanted}"
 
 
 def _pair(value) -> tuple[int, ...] | None:

@@ -1,5 +1,7 @@
 """The figures of lesson 10."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
@@ -24,8 +26,8 @@ from kvlab.figures.style import (
 )
 
 
-def device_parts(parts, total: int, room=None) -> Picture:
-    """What lies on a device, as one bar: `parts` maps a name to bytes, `total` is all of it, `room` what is left."""
+def device_parts(parts: Mapping[str, int], total: int, room: int | None = None) -> Picture:
+    """What lies on a device, as one bar, in bytes: `parts` by name, `total` is all of it, `room` what is left."""
     fig, ax = new_figure(7.4, 2.3)
     shades, left, said = (BLUE, ORANGE, PINK, SKY, SOFT), 0.0, []
     bars = [*zip(parts.items(), (shades * len(parts))[: len(parts)], strict=True)]
@@ -51,7 +53,7 @@ def device_parts(parts, total: int, room=None) -> Picture:
     return Picture(fig, f"A device of {byte_label(total)}: {', '.join(said)}.")
 
 
-def queue_fit(needs, free: int, admitted) -> Picture:
+def queue_fit(needs: Mapping[str, int], free: int, admitted: Iterable[str]) -> Picture:
     """A queue side by side with the free blocks: `needs` maps an id to its blocks, `admitted` lists those let in."""
     fig, ax = new_figure(7.4, 1.3 + 0.36 * max(len(needs), 2))
     end, inside = 0, list(admitted)
@@ -75,7 +77,7 @@ def queue_fit(needs, free: int, admitted) -> Picture:
     )
 
 
-def schedule(steps, budget: int) -> Picture:
+def schedule(steps: Sequence[Sequence[tuple]], budget: int) -> Picture:
     """Who wrote how many tokens in which step: `steps` are lists of a scheduler's events, a list for each step.
 
     A cell holds the tokens written; a dot marks a step that gave a token, a cross one in which it was preempted.
@@ -118,7 +120,9 @@ def schedule(steps, budget: int) -> Picture:
     return Picture(fig, f"Tokens written in each step. {'. '.join(said)}.")
 
 
-def token_times(arrival: float, rows, reports) -> Picture:
+def token_times(
+    arrival: float, rows: Mapping[str, Sequence[float]], reports: Mapping[str, Mapping[str, float | None]]
+) -> Picture:
     """When tokens came: `rows` maps a label to time stamps in seconds, `reports` the label to what a report says.
 
     Drawn for each row: the wait for the first token, a dot for each token, and the end.

@@ -1,5 +1,7 @@
 """The figures of lesson 02."""
 
+from collections.abc import Mapping, Sequence
+
 from matplotlib.collections import PatchCollection
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
@@ -13,7 +15,9 @@ from kvlab.sizes import show_bytes
 MOST_CELLS = 2000  # beyond this a cell is too small to count by eye
 
 
-def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None) -> Picture:
+def cache_cells(
+    num_layers: int, batch: int, tokens: int, num_kv_heads: int, head_dim: int, counted: object = None
+) -> Picture:
     """Every element of a small cache as one cell: a row for each layer, K beside V, a block for each KV head.
 
     `counted` is the learner's own number of elements; it is printed beside the number of cells drawn.
@@ -61,7 +65,9 @@ def cache_cells(num_layers, batch, tokens, num_kv_heads, head_dim, counted=None)
     return Picture(fig, alt)
 
 
-def capacity_lines(rows, limit_bytes=None, limit_label=None) -> Picture:
+def capacity_lines(
+    rows: Sequence[Mapping[str, object]], limit_bytes: int | None = None, limit_label: str | None = None
+) -> Picture:
     """`bytes_by_tokens` of the rows {"variant", "tokens", "bytes"} that `capacity_table` returns."""
     series = {}
     for row in rows:
@@ -69,7 +75,7 @@ def capacity_lines(rows, limit_bytes=None, limit_label=None) -> Picture:
     return bytes_by_tokens(series, limit_bytes, limit_label)
 
 
-def request_bars(lengths, stored, padded) -> Picture:
+def request_bars(lengths: Sequence[int], stored: Sequence[int], padded: Sequence[int]) -> Picture:
     """For each request its stored bytes, and around them the bytes that a padded batch would hold for it.
 
     `lengths` in tokens, `stored` and `padded` in bytes, all equally long.
@@ -93,7 +99,7 @@ def request_bars(lengths, stored, padded) -> Picture:
     return Picture(fig, alt)
 
 
-def unit_gap(readings) -> Picture:
+def unit_gap(readings: Mapping[str, Mapping[str, float]]) -> Picture:
     """The same bytes read twice: `readings` maps a label to a dict with the numbers under "GB" and "GiB"."""
     fig, ax = new_figure(7.4, 1.2 + 0.75 * len(readings))
     for shift, unit, colour in ((-0.19, "GB", ORANGE), (0.19, "GiB", BLUE)):
@@ -113,7 +119,7 @@ def unit_gap(readings) -> Picture:
     return Picture(fig, alt + ".")
 
 
-def tokens_that_fit(points) -> Picture:
+def tokens_that_fit(points: Sequence[tuple[int, int]]) -> Picture:
     """A staircase: `points` are (budget in bytes, tokens that fit) pairs in growing order of budget."""
     fig, ax = new_figure(7.4, 3.4)
     budgets, tokens = [float(b) for b, _ in points], [float(t) for _, t in points]

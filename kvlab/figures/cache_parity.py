@@ -1,13 +1,17 @@
 """The figures of lesson 03."""
 
+from collections.abc import Sequence
+
+import numpy as np
 from matplotlib.patches import Rectangle
 
-from kvlab.figures.labels import is_number, short, short_difference
+from kvlab.figures.labels import is_number, short_difference
 from kvlab.figures.picture import Picture
 from kvlab.figures.style import BLUE, INK, ORANGE, PAPER, SOFT, VERMILION, draw_cell, new_figure, table_axes
+from kvlab.reprs import short_repr
 
 
-def row_verdicts(differences, atol, first) -> Picture:
+def row_verdicts(differences: np.ndarray, atol: float, first: object) -> Picture:
     """A strip of rows with the difference of each entry; rows that are not within `atol` stand out.
 
     `differences` (T, V) are absolute; NaN is within no tolerance. `first` is what the learner's `first_divergence`
@@ -27,12 +31,12 @@ def row_verdicts(differences, atol, first) -> Picture:
         ax.annotate(verdict, (1, row), (8, 0), color=colour, **beside)
         if is_number(first, row):
             ax.annotate("◄  your answer", (1, row), (74, 0), weight="bold", **beside)
-    ax.set_title(f"|a − b|, tolerance {atol:.3g} · your first_divergence: {short(first)}", fontsize=11)
+    ax.set_title(f"|a − b|, tolerance {atol:.3g} · your first_divergence: {short_repr(first, 30)}", fontsize=11)
     said = "no row" if not diverging else "rows " + ", ".join(map(str, diverging))
-    return Picture(fig, f"{len(rows)} rows, beyond the tolerance {atol:.3g}: {said}. You gave {short(first)}.")
+    return Picture(fig, f"{len(rows)} rows, beyond the tolerance {atol:.3g}: {said}. You gave {short_repr(first, 30)}.")
 
 
-def logit_pairs(right, wrong) -> Picture:
+def logit_pairs(right: np.ndarray, wrong: np.ndarray) -> Picture:
     """The logits (T, V) of two decoders side by side, the largest of each row filled.
 
     `right` uses every position, `wrong` reads each as position 0.
@@ -62,7 +66,7 @@ def logit_pairs(right, wrong) -> Picture:
     return Picture(fig, alt)
 
 
-def shares(probabilities, u, chosen) -> Picture:
+def shares(probabilities: Sequence[float], u: float, chosen: object) -> Picture:
     """The unit interval cut into the tokens' shares, in the order of the ids, with the draw `u` as a line.
 
     `chosen` is the token that the learner's `sample` gave; its share is filled.
@@ -90,12 +94,13 @@ def shares(probabilities, u, chosen) -> Picture:
     ax.spines["left"].set_visible(False)
     ax.set_xlabel("[0, 1): each token owns as much of it as its probability")
     ax.set_ylabel("share")
-    title = f"your sample: {short(chosen)}"
+    given = short_repr(chosen, 30)
+    title = f"your sample: {given}"
     if empty := [f"{token}" for token, p in enumerate(probabilities) if p == 0]:
         title += f" · tokens of probability 0: {', '.join(empty)}"
     ax.set_title(title, fontsize=11, pad=36)
     each = ", ".join(f"token {token} {p:.3g}" for token, p in enumerate(probabilities))
-    alt = f"The unit interval in shares: {each}. The draw is {_below_one(u)}; your sample gave {short(chosen)}."
+    alt = f"The unit interval in shares: {each}. The draw is {_below_one(u)}; your sample gave {given}."
     return Picture(fig, alt)
 
 

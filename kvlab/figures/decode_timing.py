@@ -1,5 +1,6 @@
 """The figures of lesson 11."""
 
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from math import isfinite
 from statistics import median
@@ -11,7 +12,7 @@ from kvlab.figures.picture import Picture
 from kvlab.figures.style import BLUE, INK, PAPER, SERIES, SKY, SOFT, VERMILION, draw_cell, new_figure, table_axes
 
 
-def trial_times(true, measured) -> Picture:
+def trial_times(true: Sequence[float], measured: Sequence[float]) -> Picture:
     """Seconds of each trial: rings for what a device took, dots for what somebody measured, on a logarithmic axis."""
     fig, ax = new_figure(7.4, 3.1)
     numbers = range(1, len(true) + 1)
@@ -32,8 +33,8 @@ def trial_times(true, measured) -> Picture:
     return Picture(fig, f"What a device took and what was measured. {said}.")
 
 
-def trial_summary(trials, summary) -> Picture:
-    """Trials in their order, with the median and the p10 to p90 band of `summary`, and the mean for comparison."""
+def trial_summary(trials: Sequence[float], summary: Mapping[str, float]) -> Picture:
+    """Trials in their order, in seconds: the median and the p10 to p90 band of `summary`, and the mean beside them."""
     fig, ax = new_figure(7.4, 3.1)
     mean = sum(trials) / len(trials)
     ax.axhspan(summary["p10"], summary["p90"], color=SKY, alpha=0.25, linewidth=0, label="p10 to p90")
@@ -50,7 +51,7 @@ def trial_summary(trials, summary) -> Picture:
     return Picture(fig, f"{len(trials)} trials: {', '.join(parts)}, mean {duration(mean)}.")
 
 
-def bandwidth_bars(rows, ceiling) -> Picture:
+def bandwidth_bars(rows: Sequence[tuple[str, float, bool]], ceiling: float) -> Picture:
     """Bandwidths on a logarithmic axis: `rows` are (label, bytes per second, plausible or not); `ceiling` is a line."""
     fig, ax = new_figure(7.4, 1.5 + 0.42 * len(rows))
     low, high = min(ceiling, *(row[1] for row in rows)), max(ceiling, *(row[1] for row in rows))
@@ -74,7 +75,12 @@ def bandwidth_bars(rows, ceiling) -> Picture:
     return Picture(fig, f"Beside the {rate_label(ceiling)} of a copy: {'; '.join(said)}.")
 
 
-def step_times(rows, bounds, lines, label) -> Picture:
+def step_times(
+    rows: Sequence[Mapping],
+    bounds: Mapping[int, Sequence[tuple[int, float]]],
+    lines: Mapping[int, tuple[float, float]],
+    label: str,
+) -> Picture:
     """Time of a decode step against context: every trial, the bound, and a fitted line for each batch.
 
     `rows` have context, batch and `seconds`; `bounds` maps a batch to its (context, seconds) pairs; `lines` maps a
@@ -110,10 +116,10 @@ def step_times(rows, bounds, lines, label) -> Picture:
     return Picture(fig, f"Time of a decode step, medians. {'; '.join(said)}. {label}.")
 
 
-def way_times(rows, label) -> Picture:
+def way_times(rows: Sequence[Mapping], label: str) -> Picture:
     """The same step in several ways at several contexts: every trial, medians, and their ratio to the second way.
 
-    `rows` have context, way and `seconds`.
+    `rows` have context, way and `seconds`. `label` says where the times come from.
     """
     fig, ax = new_figure(7.4, 3.9)
     ways, sizes = (list(dict.fromkeys(row[key] for row in rows)) for key in ("way", "context"))
@@ -143,7 +149,7 @@ def way_times(rows, label) -> Picture:
     return Picture(fig, f"Time of a decode step in several ways, medians. {'; '.join(said)}. {label}.")
 
 
-def storage_moves(traces, notes) -> Picture:
+def storage_moves(traces: Mapping[str, Sequence[tuple[int, int]]], notes: Mapping[str, str]) -> Picture:
     """Where the storage of a cache lies after each append: a row for each of `traces`, a new colour for each move.
 
     A trace is a list of (address, stored bytes). `notes` maps its name to a few words beside the row.

@@ -1,5 +1,6 @@
 """The figures of lesson 05."""
 
+from collections.abc import Mapping, Sequence
 from math import hypot
 from statistics import median
 
@@ -8,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from kvlab.figures.labels import byte_label, duration, power_of_ten, short
+from kvlab.figures.labels import byte_label, duration, power_of_ten
 from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.figures.style import (
     BLUE,
@@ -26,9 +27,10 @@ from kvlab.figures.style import (
     new_figure,
     table_axes,
 )
+from kvlab.reprs import short_repr
 
 
-def head_lines(readers, num_kv_heads, title) -> Picture:
+def head_lines(readers: Sequence[object], num_kv_heads: int, title: str) -> Picture:
     """Which KV head each query head reads: `readers[h]` is the KV head of query head h.
 
     A number that is no KV head is drawn at the edge, in red.
@@ -43,7 +45,7 @@ def head_lines(readers, num_kv_heads, title) -> Picture:
         place = places[reader] if known else heads - 0.2
         look = {"color": SERIES[reader % len(SERIES)][0] if known else VERMILION, "linewidth": 1.6}
         ax.plot([head, place], [1, 0], zorder=1, **look)
-        said.append(f"query head {head} reads {short(reader)}")
+        said.append(f"query head {head} reads {short_repr(reader, 30)}")
     ax.plot(range(heads), [1] * heads, color=INK, **dot)
     for reader, place in enumerate(places):
         ax.plot(place, 0, color=SERIES[reader % len(SERIES)][0], **dot)
@@ -61,7 +63,7 @@ def head_lines(readers, num_kv_heads, title) -> Picture:
     return Picture(fig, f"{title}: {', '.join(said)}.")
 
 
-def storages(ways) -> Picture:
+def storages(ways: Mapping[str, Sequence[tuple[str, int]]]) -> Picture:
     """New storage of each way of computing the same: `ways` maps a label to (operation, bytes) pairs, largest first.
 
     One bar for each way, one piece of it for each storage. Names that find no place in a short bar stand behind it.
@@ -93,7 +95,7 @@ def storages(ways) -> Picture:
     return Picture(fig, "; ".join(said) + ".")
 
 
-def slot_strips(moments, capacity) -> Picture:
+def slot_strips(moments: Sequence[tuple[str, object, Sequence[str]]], capacity: int) -> Picture:
     """A cache after each of several calls: `moments` holds (call, used, stored), `stored` one short text for each slot.
 
     Slots from `used` on are empty, whatever lies in them.
@@ -105,14 +107,14 @@ def slot_strips(moments, capacity) -> Picture:
         for slot in range(capacity):
             full = slot < len(stored)
             draw_cell(ax, row, slot, stored[slot] if full else "", *((BLUE, "white", "bold") if full else (PAPER, INK)))
-        ax.annotate(f"used {short(used)}", (1, row), (8, 0), **beside)
-        said.append(f"{call}: used {short(used)}, slots {', '.join(stored) or 'empty'}")
+        ax.annotate(f"used {short_repr(used, 30)}", (1, row), (8, 0), **beside)
+        said.append(f"{call}: used {short_repr(used, 30)}, slots {', '.join(stored) or 'empty'}")
     ax.set_yticks(range(len(moments)), [call for call, _, _ in moments])
     ax.set_title("what is stored after each call, by token", fontsize=11)
     return Picture(fig, "; ".join(said) + ".")
 
 
-def turned_pairs(pairs) -> Picture:
+def turned_pairs(pairs: Sequence[Sequence[tuple[float, float]]]) -> Picture:
     """Where rotary positions take the point (1, 0) of each pair: `pairs[i][p]` is (x, y) of pair i at position p."""
     with rc_context(STYLE):
         figure = Figure((7.4, 3.1), dpi=CSS_DPI, layout="constrained")
@@ -138,7 +140,7 @@ def turned_pairs(pairs) -> Picture:
     return Picture(figure, f"{many}: {'; '.join(said)}.")
 
 
-def costs(rows, amount, label) -> Picture:
+def costs(rows: Sequence[Mapping], amount: str, label: str) -> Picture:
     """Two ways of doing the same at several sizes: an exact `amount` at the left, every trial's time at the right.
 
     `rows` come in pairs, the costly way first; each has tokens, way, `seconds` of all trials, and the amount, which is

@@ -1,14 +1,16 @@
 """The figures of lesson 06."""
 
+from collections.abc import Mapping, Sequence
+
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from kvlab.figures.labels import short
 from kvlab.figures.picture import Picture
 from kvlab.figures.style import BLUE, GREEN, ORANGE, PAPER, PINK, SOFT, VERMILION, bare, new_figure
+from kvlab.reprs import short_repr
 
 
-def two_readings(rows, names, xlabel) -> Picture:
+def two_readings(rows: Sequence[tuple[str, int, int]], names: tuple[str, str], xlabel: str) -> Picture:
     """Two numbers for each model, joined by a line: `rows` are (model, first, second), `names` what the two are.
 
     The first is a filled dot, the second a ring; where the two agree the dot lies in the ring.
@@ -30,7 +32,7 @@ def two_readings(rows, names, xlabel) -> Picture:
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     ax.set_xlabel(xlabel)
     fig.legend(loc="outside lower center", ncols=2, frameon=False)
-    said = "; ".join(f"{name} {short(a)} and {short(b)}" for name, a, b in rows)
+    said = "; ".join(f"{name} {short_repr(a, 30)} and {short_repr(b, 30)}" for name, a, b in rows)
     return Picture(fig, f"{names[0]} and {names[1]} of each model: {said}.")
 
 
@@ -43,7 +45,7 @@ LAYER_LOOKS = {
 }
 
 
-def layer_strips(models) -> Picture:
+def layer_strips(models: Mapping[str, Sequence[str]]) -> Picture:
     """One strip for each model, one cell for each layer, layer 0 on the left: `models` maps a name to its kinds.
 
     A kind that nobody knows is a red cell with a cross.

@@ -1,12 +1,14 @@
 """The figures of lesson 07."""
 
+from collections.abc import Mapping, Sequence
+
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from kvlab.figures.picture import Picture
 from kvlab.figures.style import BLUE, INK, PAPER, SERIES, SOFT, VERMILION, draw_cell, new_figure, table_axes
 
 
-def slots_held(slots) -> Picture:
+def slots_held(slots: Sequence[int]) -> Picture:
     """Slots that a sequence of 0, 1, 2, … tokens holds, above the slots that it uses; the gap is waste."""
     fig, ax = new_figure(7.4, 3.2)
     tokens, slots = list(range(len(slots))), [float(each) for each in slots]
@@ -22,7 +24,13 @@ def slots_held(slots) -> Picture:
     return Picture(fig, f"Slots held by a sequence of 0, 1, 2, … tokens: {each}.")
 
 
-def slot_map(places, num_blocks: int, block_size: int, title: str, notes=None) -> Picture:
+def slot_map(
+    places: Mapping[tuple[str, int], tuple[int, int]],
+    num_blocks: int,
+    block_size: int,
+    title: str,
+    notes: Mapping[int, str] | None = None,
+) -> Picture:
     """Which token lies in which slot of a pool, a row for each block.
 
     `places` maps (sequence, position) to (block id, offset); where two sequences share a slot both names stand in it.
@@ -54,7 +62,9 @@ def slot_map(places, num_blocks: int, block_size: int, title: str, notes=None) -
     return Picture(fig, f"{title}. {'; '.join(said) or 'No token'}.{marks}")
 
 
-def waste_share(series, limit: float, marks=()) -> Picture:
+def waste_share(
+    series: Mapping[str, Sequence[tuple[int, float]]], limit: float, marks: Sequence[tuple[int, str]] = ()
+) -> Picture:
     """The share of slots that hold no token, against the length of a sequence.
 
     `series` maps a label to (tokens, share) pairs; `limit` is a share, drawn as a line; `marks` are (tokens, words).

@@ -1,13 +1,18 @@
 """The figures of lesson 04."""
 
+from collections.abc import Sequence
+
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from kvlab.figures.labels import entry_label, short
+from kvlab.figures.labels import entry_label
 from kvlab.figures.picture import CSS_DPI, Picture
 from kvlab.figures.style import BLUE, GRID, INK, PAPER, SOFT, STYLE, draw_cell, table_axes
+from kvlab.reprs import short_repr
 
 SEEN = {"color": "white", "marker": "o", "markersize": 5, "linestyle": ""}  # in the cells of a mask
 
@@ -15,7 +20,7 @@ SEEN = {"color": "white", "marker": "o", "markersize": 5, "linestyle": ""}  # in
 HIDDEN = {"color": SOFT, "marker": "x", "markersize": 4, "linestyle": "", "markeredgewidth": 0.9}
 
 
-def mask_grid(mask, title, first_query=0) -> Picture:
+def mask_grid(mask: np.ndarray, title: str, first_query: int = 0) -> Picture:
     """A mask (chunk, keys) as a grid, True filled and dotted, False crossed; `first_query` is the first position.
 
     ValueError when it is no table of bools.
@@ -23,7 +28,7 @@ def mask_grid(mask, title, first_query=0) -> Picture:
     return mask_grids([mask], [title], [first_query])
 
 
-def mask_grids(masks, titles, first_queries) -> Picture:
+def mask_grids(masks: Sequence[np.ndarray], titles: Sequence[str], first_queries: Sequence[int]) -> Picture:
     """Masks (chunk, keys) one below the other. The key of the query's own position, where it exists, is framed.
 
     ValueError when one of them is no table of bools.
@@ -45,13 +50,13 @@ def mask_grids(masks, titles, first_queries) -> Picture:
     return Picture(figure, " ".join(said))
 
 
-def number_grid(values, title, filled, first_query=0) -> Picture:
+def number_grid(values: np.ndarray, title: str, filled: np.ndarray, first_query: int = 0) -> Picture:
     """Numbers (chunk, keys), one in each cell: a mask to be added to scores, or the weights of attention.
 
     `filled` (chunk, keys) says which cells stand out. ValueError when the numbers are no table.
     """
     if getattr(values, "ndim", 0) != 2:
-        raise ValueError(f"wanted an array of two dimensions, got {short(values)}")
+        raise ValueError(f"wanted an array of two dimensions, got {short_repr(values, 30)}")
     rows = [[float(value) for value in row] for row in values]
     fig, ax = table_axes(len(rows), len(rows[0]), "key position")
     for row, numbers in enumerate(rows):
@@ -66,8 +71,8 @@ def number_grid(values, title, filled, first_query=0) -> Picture:
     return Picture(fig, f"{title}. {said}.")
 
 
-def mask_legend(figure, **options):
-    """A legend for grids of masks; each entry is a cell with its sign."""
+def mask_legend(figure: Figure, **options: object) -> Legend:
+    """Put a legend for grids of masks on `figure`; each entry is a cell with its sign. `options` of `Figure.legend`."""
     cell = {"marker": "s", "markersize": 11, "linestyle": ""}
     seen = Line2D([], [], color=BLUE, **cell), Line2D([], [], **SEEN)
     hidden = Line2D([], [], color=PAPER, markeredgecolor=GRID, **cell), Line2D([], [], **HIDDEN)
@@ -78,7 +83,7 @@ def mask_legend(figure, **options):
 
 def _bools(mask) -> list[list[bool]]:
     if getattr(mask, "ndim", 0) != 2 or mask.dtype != bool or not mask.size:
-        got = f"{mask.dtype} of shape {mask.shape}" if hasattr(mask, "dtype") else short(mask)
+        got = f"{mask.dtype} of shape {mask.shape}" if hasattr(mask, "dtype") else short_repr(mask, 30)
         raise ValueError(f"wanted an array of bool, one row per query and one column per key, got {got}")
     return mask.tolist()
 

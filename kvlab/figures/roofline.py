@@ -1,5 +1,7 @@
 """The figures of lesson 09."""
 
+from collections.abc import Mapping, Sequence
+
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from kvlab.figures.picture import Picture
@@ -11,13 +13,14 @@ from kvlab.figures.style import (
     SKY,
     SOFT,
     VERMILION,
+    Points,
     draw_series,
     new_figure,
     powers_of_two_axis,
 )
 
 
-def step_reads(rows) -> Picture:
+def step_reads(rows: Sequence[tuple[str, int, int]]) -> Picture:
     """What a decode step reads: `rows` are (label, bytes of weights, bytes of cached rows), one bar each."""
     fig, ax = new_figure(7.4, 1.6 + 0.4 * len(rows))
     places = range(len(rows))
@@ -37,7 +40,7 @@ def step_reads(rows) -> Picture:
     return Picture(fig, f"Bytes that one decode step reads. {said}.")
 
 
-def two_terms(rows) -> Picture:
+def two_terms(rows: Sequence[tuple[str, float, float, float]]) -> Picture:
     """Both times of one step on many devices: `rows` are (device, arithmetic, memory, bound), in seconds.
 
     The bound is what a learner's function gave; right, its ring lies around the longer of the two.
@@ -68,7 +71,7 @@ def two_terms(rows) -> Picture:
     return Picture(fig, f"Times of arithmetic and of memory for one step, in ms: {said}.")
 
 
-def gains(series) -> Picture:
+def gains(series: Mapping[str, Points]) -> Picture:
     """Throughput of a batch over that of one sequence: `series` maps a label to (batch, gain) pairs."""
     fig, ax = new_figure(7.4, 3.6)
     most = max(batch for points in series.values() for batch, _ in points)
@@ -84,7 +87,7 @@ def gains(series) -> Picture:
     return Picture(fig, f"Gain of a batch over one sequence: {said}.")
 
 
-def peak_shares(series, ceilings) -> Picture:
+def peak_shares(series: Mapping[str, Points], ceilings: Mapping[str, float]) -> Picture:
     """Attainable share of a device's peak against the batch, and where each line must stop.
 
     `series` maps a label to (batch, share) pairs, `ceilings` the same labels to a share. A share beyond 1 is the peak;
@@ -117,7 +120,7 @@ def peak_shares(series, ceilings) -> Picture:
     return Picture(fig, f"Attainable share of the peak against batch: {said}.")
 
 
-def ceiling_curve(points, marks, alone) -> Picture:
+def ceiling_curve(points: Points, marks: Sequence[tuple[int, float, str]], alone: float) -> Picture:
     """The ceiling of the intensity against the context: `points` are (tokens, FLOP/byte).
 
     `marks` are (tokens, FLOP/byte, words); `alone` is what attention has by itself, where the curve ends.

@@ -3,18 +3,26 @@
 As in every module of this folder: data in, picture out, and no arithmetic about caches.
 """
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from kvlab.figures.labels import byte_label, short_difference
 from kvlab.figures.picture import Picture
-from kvlab.figures.style import BLUE, SERIES, VERMILION, even_binary_steps, every_few_doublings, new_figure
+from kvlab.figures.style import BLUE, SERIES, VERMILION, Points, even_binary_steps, every_few_doublings, new_figure
 from kvlab.sizes import show_bytes
 
 NO_DIFFERENCE, MOST_DIFFERENCE = 1e-17, 10.0  # ends of every axis of differences; the lower one stands for 0
 
 
 def bytes_by_tokens(
-    series, limit_bytes=None, limit_label=None, tokens="stored tokens", n_bytes="cache bytes"
+    series: Mapping[str, Points],
+    limit_bytes: int | None = None,
+    limit_label: str | None = None,
+    tokens: str = "stored tokens",
+    n_bytes: str = "cache bytes",
 ) -> Picture:
     """Lines of bytes against tokens, both axes logarithmic.
 
@@ -63,7 +71,7 @@ def bytes_by_tokens(
     return Picture(fig, alt + ".")
 
 
-def model_bars(per_token) -> Picture:
+def model_bars(per_token: Mapping[str, int]) -> Picture:
     """One bar for each model, in the order given: `per_token` maps a name to cache bytes per token."""
     fig, ax = new_figure(7.4, 1.0 + 0.34 * len(per_token))
     values = [float(n) for n in per_token.values()]
@@ -81,7 +89,7 @@ def model_bars(per_token) -> Picture:
     return Picture(fig, alt + ".")
 
 
-def step_differences(differences, atol) -> Picture:
+def step_differences(differences: np.ndarray, atol: float) -> Picture:
     """For each step of a decoder the largest |cached - full| of its logits, on a logarithmic axis.
 
     `differences` (T, V) are absolute. A difference of 0 lies on the bottom edge; one that is not a number, or beyond
@@ -118,7 +126,7 @@ def step_differences(differences, atol) -> Picture:
     return Picture(fig, f"{ax.get_title()} {atol:.3g}. Largest difference of each: {each}.")
 
 
-def counts_by_step(series, xlabel, ylabel) -> Picture:
+def counts_by_step(series: Mapping[str, Sequence[int]], xlabel: str, ylabel: str) -> Picture:
     """Lines of counts on a logarithmic axis. `series` maps a label to the counts at 1, 2, 3, …; a 0 is left out."""
     fig, ax = new_figure(7.4, 3.2)
     for (label, counts), (colour, marker, dash) in zip(series.items(), SERIES, strict=False):
@@ -138,7 +146,7 @@ def counts_by_step(series, xlabel, ylabel) -> Picture:
     return Picture(fig, f"{ylabel} by {xlabel}. {lines}.")
 
 
-def difference_axis(axis) -> None:
+def difference_axis(axis: Axis) -> None:
     """A logarithmic axis of absolute differences with fixed ends; its lower end is labelled 0."""
     axis.axes.set_yscale("log")
     axis.axes.set_ylim(NO_DIFFERENCE, MOST_DIFFERENCE)

@@ -5,14 +5,19 @@ says, a label, marker or hatch says too. The paper is opaque and light, so that 
 dark theme.
 """
 
+from collections.abc import Mapping, Sequence
 from math import ceil
 
 from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from kvlab.figures.picture import CSS_DPI
+
+Points = Sequence[tuple[float, float]]  # (x, y) of each
 
 INK, SOFT, PAPER, GRID = "#1f2328", "#59606a", "#fcfbf7", "#dddad2"
 
@@ -47,28 +52,29 @@ STYLE = {
 ON_COLOUR = {"boxstyle": "round,pad=0.15", "facecolor": PAPER, "edgecolor": "none"}
 
 
-def new_figure(width: float, height: float, **axes):
-    """A figure of `width` × `height` inches with one axes, in the course's style."""
+def new_figure(width: float, height: float, **axes: object) -> tuple[Figure, Axes]:
+    """A figure of `width` × `height` inches with one axes, in the course's style; `axes` go to `add_subplot`."""
     with rc_context(STYLE):
         figure = Figure((width, height), dpi=CSS_DPI, layout="constrained")
         figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)  # inches of paper around everything
         return figure, figure.add_subplot(**axes)
 
 
-def draw_series(ax, series) -> None:
-    """A line with its marks for each label."""
+def draw_series(ax: Axes, series: Mapping[str, Points]) -> None:
+    """A line with its marks for each label of `series`, which maps it to (x, y) pairs."""
     for (label, points), (colour, marker, dash) in zip(series.items(), SERIES, strict=False):
         look = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 4}
         ax.plot([x for x, _ in points], [float(y) for _, y in points], label=label, **look)
 
 
-def powers_of_two_axis(axis, most: float) -> None:
+def powers_of_two_axis(axis: Axis, most: float) -> None:
+    """Make `axis` logarithmic, with at most ten ticks at powers of two from 1 to `most`."""
     axis.axes.set_xscale("log", base=2)
     axis.set_major_locator(FixedLocator(every_few_doublings(1, most)))
     axis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
 
 
-def table_axes(rows: int, columns: int, xlabel: str):
+def table_axes(rows: int, columns: int, xlabel: str) -> tuple[Figure, Axes]:
     """A figure whose axes hold cells of unit size, row 0 on top."""
     fig, ax = new_figure(7.4, 1.5 + 0.29 * rows)
     ax.set_xlim(-0.5, columns - 0.5)
@@ -83,15 +89,16 @@ def table_axes(rows: int, columns: int, xlabel: str):
     return fig, ax
 
 
-def bare(ax) -> None:
-    """Axes without grid, ticks' lines and frame."""
+def bare(ax: Axes) -> None:
+    """Take grid, ticks' lines and frame off `ax`."""
     ax.grid(visible=False)
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
 
 
-def draw_cell(ax, row, column, text, fill, ink, weight="normal") -> None:
+def draw_cell(ax: Axes, row: float, column: float, text: str, fill: str, ink: str, weight: str = "normal") -> None:
+    """One cell of a table, of unit size around (column, row): `text` in colour `ink` on colour `fill`."""
     ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=fill, edgecolor=GRID, linewidth=1))
     ax.text(column, row, text, ha="center", va="center", color=ink, weight=weight, fontsize=9)
 

@@ -1,5 +1,7 @@
 """The figures of lesson 01."""
 
+from collections.abc import Sequence
+
 from matplotlib import rc_context
 from matplotlib.patches import Rectangle
 
@@ -7,7 +9,7 @@ from kvlab.figures.picture import Picture
 from kvlab.figures.style import BLUE, INK, ORANGE, PAPER, SOFT, STYLE, VERMILION, draw_cell, new_figure, table_axes
 
 
-def attention_weights(weights) -> Picture:
+def attention_weights(weights: Sequence[float]) -> Picture:
     """How much of each stored row one query reads: `weights` (T,), the last one that of the query's own token."""
     weights = [float(weight) for weight in weights]
     fig, ax = new_figure(7.4, 2.6)
@@ -66,7 +68,7 @@ def prefill_and_decode(prompt: int, num_layers: int) -> Picture:
     return Picture(fig, alt)
 
 
-def row_survival(lines) -> Picture:
+def row_survival(lines: Sequence[tuple[str, Sequence[bool], Sequence[bool], str]]) -> Picture:
     """Which rows of K and V are found again after a change.
 
     `lines` holds (label, K, V, note): K and V are lists of truth values, one for each row, all lines of the same

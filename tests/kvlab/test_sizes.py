@@ -61,6 +61,11 @@ def test_an_odd_total_of_bits_rounds_up_once(elements, bits):
     assert sizes.kv_bytes(1, 1, elements, 1, 1, bits) == math.ceil(Fraction(2 * elements * bits, 8))
 
 
+@given(bits=st.integers(0, 2**80))
+def test_bits_fill_the_fewest_bytes_that_hold_them(bits):
+    assert sizes.bits_to_bytes(bits) == math.ceil(Fraction(bits, 8))
+
+
 def test_rounding_happens_at_the_end_and_not_for_each_request():
     assert sizes.ragged_kv_bytes([1, 1, 1, 1], 1, 1, 1, 3) == 3  # 24 bits; rounding each request would give 4
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from autograde.answers.byte_formula.shared import count_elements, to_bytes
 from autograde.exercise import Advice, Answer, Case, Misconception
 from autograde.exercises import exercise
+from kvlab.sizes import bits_to_bytes
 
 
 def _read(case: Case) -> list[int]:
@@ -23,11 +24,9 @@ def _bits(config, batch, context, kv_bits):
     return 2 * config["num_hidden_layers"] * row * batch * context * kv_bits
 
 
-def _up(bits):
-    return -(-bits // 8)
-
-
-def _bytes_with(cache=_bits, weights=lambda num_params, batch, bits: num_params * bits, to=_up, to_weights=None):
+def _bytes_with(
+    cache=_bits, weights=lambda num_params, batch, bits: num_params * bits, to=bits_to_bytes, to_weights=None
+):
     """Bytes of a step, right as it stands; each argument is a mistake."""
 
     def step_bytes(config, num_params, batch, context, weight_bits, kv_bits):
@@ -165,7 +164,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "rounded_each_sequence",
-            _bytes_with(cache=lambda config, batch, context, bits: 8 * batch * _up(_bits(config, 1, context, bits))),
+            _bytes_with(cache=lambda config, batch, *rest: 8 * batch * bits_to_bytes(_bits(config, 1, *rest))),
             Advice(
                 "Did you round the cache of each sequence up, instead of the total once?",
                 (
@@ -177,7 +176,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "rounded_each_tensor",
-            _bytes_with(cache=lambda *sizes: 16 * _up(_bits(*sizes) // 2)),
+            _bytes_with(cache=lambda *sizes: 16 * bits_to_bytes(_bits(*sizes) // 2)),
             Advice(
                 "Did you round K and V up to whole bytes separately?",
                 (

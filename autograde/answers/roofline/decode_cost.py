@@ -24,7 +24,6 @@ from autograde.answers.roofline.shared import (
     WEIGHTS_AT_CACHE_BITS,
     WEIGHTS_DROPPED,
     WEIGHTS_PER_SEQUENCE,
-    bytes_up,
     cost_by_group,
     cost_by_layers,
     counted_step,
@@ -34,6 +33,7 @@ from autograde.answers.roofline.shared import (
 )
 from autograde.exercise import Advice, Answer, Case, Misconception
 from autograde.exercises import exercise
+from kvlab.sizes import bits_to_bytes
 
 
 def _cost(case: Case) -> list[int]:
@@ -46,11 +46,11 @@ def _one_token_more(c, n, b, s, w, k):
 
 
 def _apart(c, n, b, s, w, k):
-    return step_flops(c, n, b, s, w, k), bytes_up(n * w) + bytes_up(b * s * row_elements(c) * k)
+    return step_flops(c, n, b, s, w, k), bits_to_bytes(n * w) + bits_to_bytes(b * s * row_elements(c) * k)
 
 
 def _by_sequence(c, n, b, s, w, k):
-    return step_flops(c, n, b, s, w, k), bytes_up(n * w) + b * bytes_up(s * row_elements(c) * k)
+    return step_flops(c, n, b, s, w, k), bits_to_bytes(n * w) + b * bits_to_bytes(s * row_elements(c) * k)
 
 
 ANSWER = Answer(

@@ -17,7 +17,6 @@ from autograde.answers.roofline.shared import (
     TOLERANCE,
     WEIGHTS_DROPPED,
     WEIGHTS_PER_SEQUENCE,
-    bytes_up,
     cost_by_group,
     counted_step,
     intensity_by_shares,
@@ -29,6 +28,7 @@ from autograde.answers.roofline.shared import (
 )
 from autograde.exercise import Advice, Answer, Case, Misconception
 from autograde.exercises import exercise
+from kvlab.sizes import bits_to_bytes
 
 
 def _ratio(case: Case) -> float:
@@ -70,7 +70,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "whole_numbers",
-            lambda *step: step_flops(*step) // bytes_up(step_bits(*step)),
+            lambda *step: step_flops(*step) // bits_to_bytes(step_bits(*step)),
             Advice(
                 "Did you drop what lies behind the decimal point?",
                 (

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from autograde.exercise import Advice
+from kvlab.sizes import bits_to_bytes
 
 TOLERANCE = 1e-12
 
@@ -80,11 +81,7 @@ def step_bits(c, n, b, s, w, k):
     return n * w + b * s * row_elements(c) * k
 
 
-def bytes_up(bits):
-    return -(-bits // 8)
-
-
-def step_with(flops=step_flops, bits=step_bits, to_bytes=bytes_up):
+def step_with(flops=step_flops, bits=step_bits, to_bytes=bits_to_bytes):
     return lambda *step: (flops(*step), to_bytes(bits(*step)))
 
 
@@ -131,7 +128,7 @@ def token_bits(config: dict, kv_bits: int) -> int:
 
 def token_bytes_up(config: dict, kv_bits: int) -> int:
     """Bits of a token in whole bytes."""
-    return 8 * bytes_up(token_bits(config, kv_bits))
+    return 8 * bits_to_bytes(token_bits(config, kv_bits))
 
 
 def token_bytes_down(config: dict, kv_bits: int) -> int:
