@@ -6,14 +6,14 @@ PY = .venv/bin/python
 
 lab: ; @$(PYTHON) bootstrap.py && $(PY) -m autograde lab $(if $(PORT),--port $(PORT)) $(LAB_ARGS)
 
+# `make test LESSON=07` tests what concerns one lesson, by its number, key or folder name.
 test: export KVLAB_PLAN = smallest
 test:
 	@$(PYTHON) bootstrap.py
 	$(PY) -m ruff check
 	$(PY) -m autograde verify
-	$(PY) -m autograde mutants
-	$(PY) -m pytest -n 2 --dist loadscope
-	$(PY) -m pytest --nbval solutions
+	$(PY) -m autograde mutants $(LESSON)
+	$(PY) -m pytest -n 2 --nbval tests solutions $(if $(LESSON),--lesson $(LESSON))
 
 release: ; @$(PYTHON) bootstrap.py && $(PY) -m autograde release
 

@@ -4,6 +4,7 @@ import os
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from autograde.course import ROOT, Lesson
 from autograde.course import lesson as find_lesson
@@ -23,19 +24,26 @@ SPREAD = ("autograde/test_lessons.py", "autograde/test_release.py", "grading/tes
 FIRST = ("grading/", "kvlab/test_figures.py", "test_browser.py", "solutions/", *SPREAD)
 
 
+class ByFile(LoadScopeScheduling):
+    """Sends a file's tests to one process, in their order; those of SPREAD one by one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return nodeid if file.endswith(SPREAD) else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    config.option.loadscopereorder = False  # the order is that of the collection, below
+    return ByFile(config, log)
+
+
 def pytest_addoption(parser):
     parser.addoption("--lesson", help="run what concerns one lesson: its number, key or folder's name")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config, items):
     if name := config.getoption("--lesson"):
         _choose(config, items, name)
-    for item in items:
-        if "stock" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("stock"))
-        elif not any(each in str(item.path) for each in SPREAD):
-            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
     items.sort(key=lambda item: next((at for at, each in enumerate(FIRST) if each in str(item.path)), len(FIRST)))
 
 

@@ -1,26 +1,28 @@
-"""What several modules of the grader's tests share."""
+"""Databases that several modules of the grader's tests record in."""
 
-import shutil
+import random
 
-import nbformat
 import pytest
+from sqlalchemy import create_engine, text
 
-from autograde.course import ROOT
-from tests.grading.stock import HANDED_IN, LESSON, nbgrader
+from tests.grading import postgresql
 
 
 @pytest.fixture(scope="session")
-def stock(tmp_path_factory):
-    """An instructor's folder after stock nbgrader's release, grading, feedback and export."""
-    root = tmp_path_factory.mktemp("stock")
-    shutil.copy(ROOT / "nbgrader_config.py", root)
-    shutil.copytree(ROOT / "solutions", root / "solutions")
-    nbgrader(root, "generate_assignment", LESSON.slug)
-    for student, (notebook, _) in HANDED_IN.items():
-        folder = root / "submitted" / student / LESSON.slug
-        folder.mkdir(parents=True)
-        nbformat.write(notebook, folder / f"{LESSON.slug}.ipynb")
-    nbgrader(root, "autograde", LESSON.slug)
-    nbgrader(root, "generate_feedback", LESSON.slug)
-    nbgrader(root, "export")
-    return root
+def server():
+    with postgresql.server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    """The URL of an empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'gradebook.db'}"
+    first = request.getfixturevalue("server")
+    name = f"book{random.randrange(10**12)}"
+    engine = create_engine(first, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return first.replace("/postgres?", f"/{name}?")

@@ -5,15 +5,34 @@ import re
 import shutil
 
 import nbformat
+import pytest
 from nbgrader.validator import Validator
 from sqlalchemy import create_engine, text
 from typer.testing import CliRunner
 
 from autograde.cli import app
 from autograde.course import ROOT
+from tests.grading import gradebooks
 from tests.grading.bubblewrap import needs_bubblewrap
-from tests.grading.stock import HANDED_IN, LESSON
+from tests.grading.stock import HANDED_IN, LESSON, nbgrader, record_all
 from tests.notebooks import filled, solutions
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory):
+    """An instructor's folder after stock nbgrader's release, grading, feedback and export."""
+    root = tmp_path_factory.mktemp("stock")
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    shutil.copytree(ROOT / "solutions", root / "solutions")
+    nbgrader(root, "generate_assignment", LESSON.slug)
+    for student, (notebook, _) in HANDED_IN.items():
+        folder = root / "submitted" / student / LESSON.slug
+        folder.mkdir(parents=True)
+        nbformat.write(notebook, folder / f"{LESSON.slug}.ipynb")
+    nbgrader(root, "autograde", LESSON.slug)
+    nbgrader(root, "generate_feedback", LESSON.slug)
+    nbgrader(root, "export")
+    return root
 
 
 def test_nbgraders_own_release_is_the_committed_lesson(stock):
@@ -60,6 +79,26 @@ def test_our_grader_writes_the_rows_that_stock_nbgrader_writes(stock, tmp_path):
     ours, stocks = rows(tmp_path / "gradebook.db"), rows(stock / "gradebook.db")
     assert len(ours[0]) == len(HANDED_IN) * len(LESSON.exercises)
     assert ours == stocks
+
+
+def test_the_rows_are_those_that_stock_nbgrader_writes(stock, url):
+    record_all(url)
+    assert gradebooks.rows(url) == gradebooks.rows(f"sqlite:///{stock / 'gradebook.db'}")
+
+
+def test_stock_nbgrader_goes_on_working_on_our_gradebook(stock, tmp_path):
+    root = tmp_path / "ours"
+    made = shutil.ignore_patterns("gradebook.db", "autograded", "feedback", "grades.csv")
+    shutil.copytree(stock, root, ignore=made)
+    url = f"sqlite:///{root / 'gradebook.db'}"
+    record_all(url)
+    before = gradebooks.rows(url)
+    nbgrader(root, "autograde", LESSON.slug, "--student=half")
+    nbgrader(root, "generate_feedback", LESSON.slug, "--student=half")
+    nbgrader(root, "export")
+    nbgrader(root, "db", "upgrade")
+    assert gradebooks.rows(url) == before
+    assert ",half," in (root / "grades.csv").read_text()
 
 
 def feedback(stock, student):

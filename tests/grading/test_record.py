@@ -1,8 +1,7 @@
-"""The gradebook: the rows that stock nbgrader writes, whole or not at all, on SQLite and on PostgreSQL."""
+"""The gradebook: a result is recorded whole or not at all, on SQLite and on PostgreSQL."""
 
 import contextlib
 import random
-import shutil
 import signal
 import sqlite3
 from dataclasses import replace
@@ -15,11 +14,10 @@ from sqlalchemy import create_engine, inspect, text
 
 from autograde.grading.records import record
 from autograde.grading.records.gradebook import open_gradebook, transaction
-from autograde.grading.records.record import Recorder, untouched
+from autograde.grading.records.record import Recorder
 from autograde.grading.result import CUT_SHORT, FAILED, UNREADABLE
-from tests.grading import postgresql
 from tests.grading.gradebooks import fresh_processes, grades, result, rows, settings
-from tests.grading.stock import HANDED_IN, LESSON, nbgrader
+from tests.grading.stock import LESSON, record_all
 from tests.notebooks import by_grade_id, read
 
 RELEASE = LESSON.notebook("lessons")
@@ -27,54 +25,8 @@ ALL = set(LESSON.exercises)
 DUE = datetime(2026, 3, 1, 12, 0)
 
 
-@pytest.fixture(scope="module")
-def server():
-    with postgresql.server() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    """The URL of an empty database."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'gradebook.db'}"
-    first = request.getfixturevalue("server")
-    name = f"book{random.randrange(10**12)}"
-    engine = create_engine(first, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return first.replace("/postgres?", f"/{name}?")
-
-
 def open_book(url, late="none", release=RELEASE):
     return Recorder(settings(url, late), LESSON, release)
-
-
-def record_all(url):
-    with open_book(url) as book:
-        for student, (notebook, right) in HANDED_IN.items():
-            book.record(result(LESSON, student, right), untouched=untouched(notebook))
-
-
-def test_the_rows_are_those_that_stock_nbgrader_writes(stock, url):
-    record_all(url)
-    assert rows(url) == rows(f"sqlite:///{stock / 'gradebook.db'}")
-
-
-def test_stock_nbgrader_goes_on_working_on_our_gradebook(stock, tmp_path):
-    root = tmp_path / "ours"
-    made = shutil.ignore_patterns("gradebook.db", "autograded", "feedback", "grades.csv")
-    shutil.copytree(stock, root, ignore=made)
-    url = f"sqlite:///{root / 'gradebook.db'}"
-    record_all(url)
-    before = rows(url)
-    nbgrader(root, "autograde", LESSON.slug, "--student=half")
-    nbgrader(root, "generate_feedback", LESSON.slug, "--student=half")
-    nbgrader(root, "export")
-    nbgrader(root, "db", "upgrade")
-    assert rows(url) == before
-    assert ",half," in (root / "grades.csv").read_text()
 
 
 def test_a_fresh_database_carries_the_version_that_nbgrader_knows(url):
