@@ -113,7 +113,8 @@ class Scheduler:
 
     def _fits(self, request: _Request, n: int) -> bool:
         block_size = self.pool.block_size
-        more = blocks_needed(request.cached + n, block_size) - blocks_needed(request.cached, block_size)
+        # Not by `blocks_needed`, whose checks would take a third of the time of a step.
+        more = -(-(request.cached + n) // block_size) - -(-request.cached // block_size)
         return more <= self.pool.free_blocks
 
     def _preempt(self) -> tuple:

@@ -242,7 +242,7 @@ ANSWER = Answer(
             Advice(
                 "Did you count KV heads in a model that stores a latent?",
                 (
-                    "What does kv_lora_rank on a config say?",
+                    "What does kv_lora_rank in a config say?",
                     "Keys and values are made from the latent when they are needed.",
                     'if "kv_lora_rank" in config: no heads, one latent and one rotary key.',
                 ),
