@@ -68,7 +68,7 @@ def ragged_kv_bytes(
 
 
 def bytes_per_token(config: AttentionConfig, bits_per_element: int) -> int:
-    """Payload bytes that one more token of one request adds, over all layers of the model on `config`."""
+    """Payload bytes that one more token of one request adds, over all layers of the model that `config` describes."""
     layers, _, kv_heads, head_dim = _shape(config)
     return kv_bytes(layers, 1, 1, kv_heads, head_dim, bits_per_element)
 
