@@ -4,6 +4,7 @@ That run, `autograde mutants`, is a step of `make test` of its own.
 """
 
 from dataclasses import replace
+from multiprocessing import get_start_method
 from random import Random
 
 import pytest
@@ -34,17 +35,17 @@ def test_exercise_names_are_unique_in_the_course():
     assert len(names) == len(set(names))
 
 
+@pytest.mark.skipif(get_start_method() != "fork", reason="the run's processes do not inherit what is patched here")
 def test_a_mistake_that_one_seed_lets_through_is_in_the_table_of_all_seeds(monkeypatch):
     def cases(rng):
         made = ANSWER.exercise.cases(rng)
         return made[:1] if repr(made) == repr(ANSWER.exercise.cases(Random(45))) else made
 
     lenient = replace(ANSWER, exercise=replace(ANSWER.exercise, name="Lenient", cases=cases))
-    # The processes of the run are forked from this one, with what is patched here.
     monkeypatch.setattr(mutants, "answer_of", {"BoundedLog": ANSWER, "Lenient": lenient}.get)
     good = {(row.exercise, row.good) for row in mutants.table(["Lenient", "BoundedLog"], range(50))}
     assert good == {("Lenient", False), ("BoundedLog", True)}
-    assert all(row.good for row in mutants.table(["Lenient"], range(40)))
+    assert [row.good for row in mutants.table(["Lenient"], range(40))] == [True] * len(ANSWER.misconceptions)
 
 
 @each_exercise

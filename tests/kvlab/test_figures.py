@@ -241,8 +241,10 @@ def test_no_text_leaves_the_paper(picture):
         for label in (tick.label1, tick.label2)
         if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
     }
-    for text in figure.findobj(matplotlib.text.Text):
-        if text in beyond or not text.get_visible() or not text.get_text():
+    drawn = [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text()]
+    assert drawn
+    for text in drawn:
+        if text in beyond:
             continue
         box = text.get_window_extent(canvas.get_renderer())
         inside = paper.x0 <= box.x0 and box.x1 <= paper.x1 and paper.y0 <= box.y0 and box.y1 <= paper.y1
