@@ -32,7 +32,9 @@ def hand_in(root, student, content, name=f"{LESSON.slug}.ipynb"):
 
 
 def options(root, **more) -> Options:
-    return Options(LESSON, root, root / "submitted", **{"seed": 5, "limits": Limits(cell_seconds=5)} | more)
+    """One submission at a time unless `more` says otherwise: each further one would start a sandbox of its own."""
+    usual = {"jobs": 1, "seed": 5, "limits": Limits(cell_seconds=5)}
+    return Options(LESSON, root, root / "submitted", **usual | more)
 
 
 def run(chosen, record=lambda graded: None, done=lambda sketch: False) -> dict[str, Result]:
@@ -58,7 +60,7 @@ def course(tmp_path_factory):
 
 
 def test_every_submission_gets_its_status_and_points(course):
-    found = {name: (result.status, result.points) for name, result in run(options(course)).items()}
+    found = {name: (result.status, result.points) for name, result in run(options(course, jobs=3)).items()}
     assert found == {
         "ada": (GRADED, 16),
         "own style": (GRADED, 16),
@@ -109,7 +111,7 @@ def test_an_error_while_recording_stops_the_run_and_leaves_no_process(course):
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        run(options(course), full)
+        run(options(course, jobs=2), full)
 
 
 def test_a_sandbox_that_fails_twice_fails_one_submission_and_says_why(course, monkeypatch):

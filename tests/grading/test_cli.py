@@ -73,7 +73,7 @@ def test_a_graded_batch_is_in_the_gradebook_the_folders_and_the_table(course):
 
 def test_a_submission_that_cannot_be_read_makes_the_exit_code_1_and_the_rest_is_graded(course):
     hand_in(course, "eve", b"")
-    found = json.loads(autograde("grade", "02", "--course", course, "--json", rc=1).stdout)
+    found = json.loads(autograde("grade", "02", "--jobs", 1, "--course", course, "--json", rc=1).stdout)
     assert [(each["student"], each["status"], each["points"]) for each in found] == [
         ("ada", "graded", 16),
         ("bob", "graded", 2),
@@ -112,15 +112,15 @@ def test_bad_use_ends_a_whole_process_with_exit_code_2():
 
 def test_without_bubblewrap_it_refuses_and_without_isolation_it_is_loud(course, monkeypatch):
     monkeypatch.setenv("PATH", str(course / "nowhere"))
-    refused = autograde("grade", "02", "--course", course, rc=2)
+    refused = autograde("grade", "02", "--jobs", 1, "--course", course, rc=2)
     assert "bubblewrap, which is not installed" in refused.stderr
-    loud = autograde("grade", "02", "--course", course, "--no-isolation", "--json")
+    loud = autograde("grade", "02", "--jobs", 1, "--course", course, "--no-isolation", "--json")
     assert "NO ISOLATION" in loud.stderr
     assert [each["isolated"] for each in json.loads(loud.stdout)] == [False, False]
 
 
 def test_feedback_and_export_follow(course):
-    autograde("grade", "02", "--course", course)
+    autograde("grade", "02", "--jobs", 1, "--course", course)
     assert "2 pages" in autograde("feedback", "02", "--course", course).stdout
     page = (course / "feedback" / "bob" / LESSON.slug / f"{LESSON.slug}.html").read_text(encoding="utf-8")
     assert "only one of the two tensors" in page
@@ -129,13 +129,13 @@ def test_feedback_and_export_follow(course):
 
 
 def test_regrading_replaces_and_a_persons_score_stays(course):
-    autograde("grade", "02", "--course", course)
+    autograde("grade", "02", "--jobs", 1, "--course", course)
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "kv-cache") as book:
         given = book.find_grade("check_kv_bytes", LESSON.slug, LESSON.slug, "bob")
         given.manual_score = 1.5
         book.db.commit()
     hand_in(course, "bob", filled(LESSON, RIGHT))
-    autograde("grade", "02", "--course", course, "--students", "bob")
+    autograde("grade", "02", "--jobs", 1, "--course", course, "--students", "bob")
     rows = {row[1]: row for row in grades(course) if row[0] == "bob"}
     assert sum(row[2] for row in rows.values()) == 16
     assert rows["check_kv_bytes"][3] == 1.5
@@ -159,7 +159,7 @@ def test_a_killed_run_goes_on_and_no_mark_is_lost_or_doubled(course):
         exits.add(running.exitcode)
     left = len(list(course.glob("autograded/*/*/result.json")))
     assert left >= 4 and -signal.SIGKILL in exits
-    done = autograde("grade", "02", "--course", course, "--json")
+    done = autograde("grade", "02", "--jobs", 1, "--course", course, "--json")
     found = json.loads(done.stdout)
     if left < len(found):
         assert "Going on with the run" in done.stderr
