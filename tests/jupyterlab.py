@@ -13,6 +13,10 @@ TOKEN = "a-token-for-tests"
 PATIENCE_MS = 120_000  # upper bound of one wait; waits end as soon as the page shows what is waited for
 expect.set_options(timeout=PATIENCE_MS)
 
+CONNECTED = """() => {
+    const kernel = jupyterapp.shell.currentWidget.sessionContext.session?.kernel
+    return kernel?.connectionStatus === 'connected' && kernel.status === 'idle'
+}"""
 # A request is answered when JupyterLab has dealt with all that came back for it. A later request cannot stand for an
 # earlier one: the kernel answers widgets in a thread of their own.
 WATCH_KERNEL = """() => {
@@ -43,8 +47,7 @@ def open_lesson(page, jupyterlab, lesson):
     # A workspace of its own, so that no tab of another lesson opens beside it.
     page.goto(f"{jupyterlab}/lab/workspaces/{lesson.key}/tree/{lesson.slug}/{lesson.slug}.ipynb?token={TOKEN}")
     expect(page.locator(".jp-Notebook .jp-Cell").first).to_be_visible()
-    # The status bar knows whether a kernel is connected; asked to run before that, JupyterLab asks for one.
-    expect(page.locator("#jp-main-statusbar")).to_contain_text("| Idle")
+    page.wait_for_function(CONNECTED)  # asked to run before that, JupyterLab asks for a kernel
     page.evaluate(WATCH_KERNEL)
 
 
@@ -72,12 +75,14 @@ def cell_with(page, text):
 
 
 def run(page, text):
-    """Run the cell that holds `text`; what it says may still be on its way."""
-    return _execute(page, _cell_for_typing(page, _place(page, text)))
+    """Run the cell that holds `text` to its end."""
+    cell = _execute(page, _cell_for_typing(page, _place(page, text)))
+    settled(page)
+    return cell
 
 
 def write(page, start, source):
-    """Replace the whole cell that holds `start` as a person would, and run it."""
+    """Replace the whole cell that holds `start` as a person would, and start it."""
     place = _place(page, start)
     cell = _cell_for_typing(page, place)
     page.keyboard.press("Control+a")
@@ -109,10 +114,11 @@ def _cell_for_typing(page, place):
 
 
 def _execute(page, cell):
+    # A cell that was started shows a star, then a number that no run had before.
     prompt = cell.locator(".jp-InputPrompt")
-    before = prompt.inner_text()
+    before = prompt.text_content()
     page.keyboard.press("Control+Enter")
-    expect(prompt, "the cell was not run").not_to_have_text(before)  # a star, then a number that no run had before
+    expect(prompt, "the cell was not run").not_to_have_text(before)
     return cell
 
 
@@ -152,10 +158,11 @@ class ExplorerCell:
     @contextmanager
     def _taken_in(self, action, text, kept):
         settled(self.page)
-        before = self.reading.inner_text()
+        before = self.reading.text_content()
         yield
+        settled(self.page)
         expect(self.reading, f"after {action}").to_contain_text(text)
-        expect(self.reading, f"the same reading after {action}").not_to_have_text(before)
+        expect(self.reading, f"the same reading after {action}").not_to_have_js_property("textContent", before)
         if not kept:
             expect(self.picture, f"no new picture after {action}").not_to_have_attribute("src", self.seen[-1])
         settled(self.page)

@@ -92,7 +92,7 @@ def jupyterlab(course):
         yield address
     finally:
         server.terminate()
-        server.wait(timeout=30)
+        server.wait(timeout=PATIENCE_MS / 1000)
         log.close()
 
 
