@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cached_property
 from random import Random
 
+from autograde.diagnosis import diagnose
 from autograde.difference import difference
 from autograde.exercise import Answer, Case, Misconception, Verdict
 from autograde.run import Outcome, collect
@@ -50,7 +51,7 @@ class Trial:
         if outcome.unwritten:
             done = f"{failed} of {len(cases)} cases are right; the next one meets a method that is not written."
             return replace(verdict, status="not done", note=done)
-        known = self._diagnose([each.value for each in outcomes])
+        known = next(iter(self._diagnose([each.value for each in outcomes])), None)
         return replace(
             verdict,
             status="wrong",
@@ -62,12 +63,12 @@ class Trial:
             **(_steps if "steps" in case.inputs else _values)(answer, case, outcome, self.expected[failed]),
         )
 
-    def _diagnose(self, values: list[object]) -> Misconception | None:
-        """The known mistake whose values on *all* cases are these. One that nobody named gets no diagnosis."""
-        for known in self.answer.misconceptions:
-            if same(values, self._mistake(known), self.answer.tolerance):
-                return known
-        return None
+    def _diagnose(self, values: list[object]) -> list[Misconception]:
+        """The known mistakes that explain these values. One that nobody named gets no diagnosis."""
+        known = self.answer.misconceptions
+        steps = all("steps" in case.inputs for case in self.cases)
+        mistakes = [self._mistake(each) for each in known]
+        return [known[number] for number in diagnose(self.expected, values, mistakes, self.answer.tolerance, steps)]
 
 
 def _values(answer: Answer, case: Case, outcome: Outcome, expected: object) -> dict[str, object]:
