@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from random import Random
 
 from autograde.blame import blame
-from autograde.values import Raised, plain
+from autograde.values import Changed, Opaque, Raised, plain, same
 
 Run = Callable[[object, "Case"], object]
 
@@ -28,18 +28,39 @@ class Case:
 
 
 def call(candidate: object, case: Case) -> object:
-    """Call the learner's function with the inputs, by position, so that parameters may carry any name."""
-    return plain(candidate(*copy.deepcopy(list(case.inputs.values()))))
+    """Call the learner's function with copies of the inputs, by position, so that parameters may carry any name."""
+    return call_with(candidate, copy.deepcopy(case.inputs))
+
+
+def call_with(candidate: object, arguments: dict[str, object]) -> object:
+    """The plain value of the learner's function for `arguments`, in their order; Changed where it changed one."""
+    before = {name: plain(value) for name, value in arguments.items()}
+    value = plain(candidate(*arguments.values()))
+    changed = tuple(name for name, now in arguments.items() if not _unchanged(before[name], plain(now)))
+    return Changed(changed, value) if changed else value
+
+
+def _unchanged(before: object, now: object) -> bool:
+    """Whether two plain values are equal; what is no plain value, such as a function, is not looked at."""
+    if isinstance(before, Opaque):
+        return True
+    if type(before) is type(now) is list and len(before) == len(now):
+        return all(map(_unchanged, before, now))
+    if type(before) is type(now) is dict and before.keys() == now.keys():
+        return all(_unchanged(before[key], now[key]) for key in before)
+    return same(before, now)
 
 
 def attempt(step: Callable[..., object], *args: object) -> object:
     """The plain value of `step(*args)`, or the exception that it raised: one step of a class exercise.
 
+    Changed, where it changed an argument.
+
     NotImplementedError passes through, because a method that is not written yet is no wrong answer; so does Borrowed,
     because the library's answer is none of the learner's.
     """
     try:
-        return plain(step(*args))
+        return call_with(step, {f"argument {number}": each for number, each in enumerate(args, start=1)})
     except (NotImplementedError, Borrowed):
         raise
     except Exception as error:

@@ -8,7 +8,7 @@ from autograde.diagnosis import diagnose
 from autograde.difference import difference
 from autograde.exercise import Answer, Case, Misconception, Verdict
 from autograde.run import Outcome, collect
-from autograde.values import Raised, same, show
+from autograde.values import Changed, Raised, same, show
 
 
 class Trial:
@@ -76,6 +76,8 @@ def _values(answer: Answer, case: Case, outcome: Outcome, expected: object) -> d
     yours = outcome.value
     if isinstance(yours, Raised):
         note = outcome.note
+    elif isinstance(yours, Changed):
+        note = _changed(yours)
     elif answer.accept is None:
         note = difference(yours, expected, answer.tolerance)
     else:
@@ -96,6 +98,7 @@ def _steps(answer: Answer, case: Case, outcome: Outcome, expected: list[object])
         lines = [_step(*step) + _came(value) for step, value in zip(steps[:at], values, strict=False)]
         lines.append(_step(*steps[at]))
         note = values[at].note if isinstance(values[at], Raised) else ""
+        note = _changed(values[at]) if isinstance(values[at], Changed) else note
         note = note or (answer.explain(case, values[at]) if answer.explain else "")
         note = note or difference(values[at], expected[at], answer.tolerance)
         told = {"yours": show(values[at]), "expected": show(expected[at]), "note": note}
@@ -103,6 +106,11 @@ def _steps(answer: Answer, case: Case, outcome: Outcome, expected: list[object])
     arguments = ", ".join(each if type(each) is str else show(each) for each in case.inputs.get("new", []))
     lines.insert(0, f"it = {answer.exercise.name}({arguments})")
     return {"inputs": _named(case) + tuple(("", line) for line in lines), **told}
+
+
+def _changed(value: Changed) -> str:
+    names = " and ".join(f"`{name}`" for name in value.names)
+    return f"Your function changed the caller's {names}. Whoever calls it may still need that: work on a copy."
 
 
 def _named(case: Case) -> tuple[tuple[str, str], ...]:

@@ -51,17 +51,25 @@ class Opaque:
     type_name: str
 
 
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """What a call returned that changed its caller's arguments, which `names` lists. It equals no expectation."""
+
+    names: tuple[str, ...]
+    value: object
+
+
 def plain(value: object, depth: int = 0, ours: bool = False) -> object:
     """A copy of `value` made of None, bool, int, float, str, Fraction, list, dict and numeric arrays.
 
     Tuples become lists, NumPy scalars Python numbers and PyTorch tensors arrays. Anything else, a subclass of a plain
-    type included, becomes Opaque, because its methods could be anything. `ours` keeps Raised and Opaque as they are:
-    only what was caught may stand for an exception, not what an answer returned.
+    type included, becomes Opaque, because its methods could be anything. `ours` keeps Raised, Opaque and Changed:
+    only what was seen may stand for an exception or a change, not what an answer returned.
     """
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
-    if ours and kind in (Raised, Opaque):
+    if ours and kind in (Raised, Opaque, Changed):
         return value
     if kind is Fraction and type(value._numerator) is int and type(value._denominator) is int:
         return Fraction(value._numerator, value._denominator) if value._denominator else Opaque("Fraction")
@@ -123,6 +131,8 @@ def same(yours: object, expected: object, tolerance: float = 0.0) -> bool:
         return _same_floats(yours, expected, tolerance)
     if type(yours) is not type(expected) or isinstance(yours, Opaque):
         return False
+    if type(expected) is Changed:
+        return yours.names == expected.names and same(yours.value, expected.value, tolerance)
     if type(expected) is list:
         return len(yours) == len(expected) and all(map(same, yours, expected, [tolerance] * len(expected)))
     if type(expected) is dict:
@@ -172,6 +182,8 @@ def _show(value: object, separator: str) -> str:
         return f"raises {value.name}"
     if isinstance(value, Opaque):
         return f"an object of type {value.type_name}"
+    if isinstance(value, Changed):
+        return _show(value.value, separator)
     if type(value) is int:
         return _show_int(value, separator)
     if type(value) is Fraction:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from autograde.values import Opaque, Raised
+from autograde.values import Changed, Opaque, Raised
 
 MAX_BITS = 65_536  # of one integer: arithmetic on longer ones could keep the judge busy for hours
 EXACT = 2**53  # JSON readers agree on integers up to here
@@ -40,6 +40,8 @@ def encode(value: object) -> object:
     if kind is np.ndarray:
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"array": [value.dtype.str, list(value.shape), data]}
+    if kind is Changed:
+        return {"changed": [list(value.names), encode(value.value)]}
     return {"raised": [value.name, value.note[:MAX_NOTE]]} if kind is Raised else {"opaque": value.type_name}
 
 
@@ -73,6 +75,13 @@ def _name(content: object) -> str:
 def _raised(content: object) -> Raised:
     name, note = content
     return Raised(_name(name), _note(note))
+
+
+def _changed(content: object) -> Changed:
+    names, value = content
+    if type(names) is not list or not 0 < len(names) <= MAX_KEYS:
+        raise Malformed("not names")
+    return Changed(tuple(map(_name, names)), decode(value))
 
 
 def _note(content: object) -> str:
@@ -130,5 +139,6 @@ _DECODERS = {
     "fraction": _fraction,
     "array": _array,
     "raised": _raised,
+    "changed": _changed,
     "opaque": lambda content: Opaque(_name(content)),
 }
