@@ -43,7 +43,7 @@ class Part:
     @property
     def refused(self) -> bool:
         """An exception where a value was wanted may have any reason."""
-        return isinstance(self.yours, Raised) and not isinstance(self.expected, Raised)
+        return _holds_refusal(self.yours) and not _holds_refusal(self.expected)
 
 
 def diagnose(
@@ -84,7 +84,11 @@ def _fits(cases: list[list[Part]]) -> bool:
     if any(part.shows and part.wrong and not part.explained and not part.refused for part in parts):
         return False
     evidence = [
-        [part.mistaken for part in case if part.explained and not isinstance(part.mistaken, Raised | Opaque)]
+        [
+            part.mistaken
+            for part in case
+            if part.explained and not (_holds_refusal(part.mistaken) or isinstance(part.mistaken, Opaque))
+        ]
         for case in cases
     ]
     values = [value for case in evidence for value in case]
@@ -118,10 +122,17 @@ def _wrong(expected: Sequence[object], yours: Sequence[object], tolerance: float
 def _parts(expected: object, yours: object, mistaken: object, tolerance: float, steps: bool) -> dict[Path, Part]:
     if steps:
         return _first_step(expected, yours, mistaken, tolerance)
+    if _holds_refusal(yours) and not _holds_refusal(expected):  # what else stands there follows from it
+        return {(): Part(expected, yours, mistaken, tolerance)}
     return {
         path: Part(wanted, mine, _at(mistaken, expected, path), tolerance)
         for path, wanted, mine in _leaves(expected, yours)
     }
+
+
+def _holds_refusal(value: object) -> bool:
+    inside = value.values() if type(value) is dict else value if type(value) is list else ()
+    return isinstance(value, Raised) or any(isinstance(part, Raised) for part in inside)
 
 
 def _leaves(expected: object, yours: object, path: Path = ()) -> Iterator[tuple[Path, object, object]]:

@@ -79,7 +79,7 @@ def _values(answer: Answer, case: Case, outcome: Outcome, expected: object) -> d
     elif isinstance(yours, Changed):
         note = _changed(yours)
     elif answer.accept is None:
-        note = difference(yours, expected, answer.tolerance)
+        note = _raised_inside(yours) or difference(yours, expected, answer.tolerance)
     else:
         note = answer.explain(case, yours) if answer.explain else ""
     example = "for example " if answer.explain else ""
@@ -106,6 +106,12 @@ def _steps(answer: Answer, case: Case, outcome: Outcome, expected: list[object])
     arguments = ", ".join(each if type(each) is str else show(each) for each in case.inputs.get("new", []))
     lines.insert(0, f"it = {answer.exercise.name}({arguments})")
     return {"inputs": _named(case) + tuple(("", line) for line in lines), **told}
+
+
+def _raised_inside(value: object) -> str:
+    """The learner's own line, where a part of the value is an exception."""
+    parts = value.values() if type(value) is dict else value if type(value) is list else ()
+    return next((part.note for part in parts if isinstance(part, Raised) and part.note), "")
 
 
 def _changed(value: Changed) -> str:

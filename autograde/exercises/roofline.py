@@ -180,6 +180,7 @@ def _crossover_tokens(rng: Random) -> list[Case]:
         case("weights and cache in 16 bits", tokens(), Fraction(2, 5)),
         case("just short of one more token", tokens(), Fraction(9, 10)),
         case("as many bits on both sides", tokens(), Fraction(0)),
+        case("a toy whose weights take a fraction of one token", 0, Fraction(1, rng.randrange(5, 30))),
         case("cache in 8 bits", tokens(), Fraction(1, 3), 16, 8),
         case("weights in 4 bits", tokens(), Fraction(1, 3), 4, 16),
         # So many tokens that a part of a byte, rounded for each, adds up to many tokens.

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from autograde.exercise import Case, Exercise
+from autograde.exercise import Case, Exercise, attempt
 from autograde.values import plain
 
 # The example that is worked on paper; the notebook states the same numbers.
@@ -112,21 +112,22 @@ def _decode_step(rng: Random) -> list[Case]:
     ]
 
 
-def _run_decode_step(candidate: object, case: Case) -> list[object]:
-    """One call for each row of `xs` on the same caches, then the rows of `xs` as the calls left them.
+def run_decode_step(candidate: object, case: Case) -> dict[str, object]:
+    """One call for each row of `xs` on the same caches; then the rows that each cache holds, and `xs` as it was left.
 
     `after_step_0` is [layer, "K" or "V", row, its new values].
     """
     inputs = deepcopy(case.inputs)
     layers = arrays(inputs["layers"])
     caches = [tuple([np.array(row) for row in rows] for rows in pair) for pair in inputs["caches"]]
-    outputs, xs = [], np.array(inputs["xs"])
-    for x in xs:
-        outputs.append(plain(candidate(x, layers, caches)))
-        if len(outputs) == 1 and "after_step_0" in inputs:
+    outputs, xs = {}, np.array(inputs["xs"])
+    for number, x in enumerate(xs):
+        outputs[f"y{number}"] = attempt(lambda x=x: candidate(x, layers, caches))
+        if number == 0 and "after_step_0" in inputs:
             layer, name, row, values = inputs["after_step_0"]
             caches[layer]["KV".index(name)][row] = np.array(values)
-    return [*outputs, xs]
+    stored = {f"rows of layer {n}": attempt(lambda pair=pair: list(map(len, pair))) for n, pair in enumerate(caches)}
+    return outputs | stored | {"xs": xs}
 
 
 # --- recompute -------------------------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ def _reusable_rows(rng: Random) -> list[Case]:
 EXERCISES = (
     Exercise("hand_two_steps", _hand_two_steps, run=_run_hand_two_steps),
     Exercise("attend", _attend, run=_run_attend),
-    Exercise("decode_step", _decode_step, run=_run_decode_step),
+    Exercise("decode_step", _decode_step, run=run_decode_step),
     Exercise("recompute", _recompute, run=_run_recompute),
     Exercise("score_work", _score_work, seconds=10.0),
     Exercise("reusable_rows", _reusable_rows),

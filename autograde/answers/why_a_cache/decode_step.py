@@ -16,15 +16,18 @@ from autograde.exercise import Advice, Answer, Case, Misconception
 from autograde.exercises import exercise
 
 
-def _stepped(case: Case) -> list[np.ndarray]:
+def _stepped(case: Case) -> dict[str, object]:
+    xs = case.inputs["xs"]
     caches = [tuple(list(map(list, rows)) for rows in pair) for pair in case.inputs["caches"]]
-    outputs = []
-    for x in case.inputs["xs"]:
-        outputs.append(np.array(step_by_hand(x, case.inputs["layers"], caches)))
-        if len(outputs) == 1 and "after_step_0" in case.inputs:
+    outputs: dict[str, object] = {}
+    for number, x in enumerate(xs):
+        outputs[f"y{number}"] = np.array(step_by_hand(x, case.inputs["layers"], caches))
+        if number == 0 and "after_step_0" in case.inputs:
             layer, name, row, values = case.inputs["after_step_0"]
             caches[layer]["KV".index(name)][row] = values
-    return [*outputs, np.array(case.inputs["xs"])]
+    for number, (keys, _) in enumerate(case.inputs["caches"]):
+        outputs[f"rows of layer {number}"] = [len(keys) + len(xs)] * 2
+    return outputs | {"xs": np.array(xs)}
 
 
 def _step(read=attend_in_numpy, residual=True, feed=True, cache=lambda caches, number: caches[number], store=True):
@@ -70,8 +73,13 @@ def _without_own(q, keys, values):
     return attend_in_numpy(q, keys[:-1], values[:-1]) if len(keys) > 1 else np.zeros(len(q))
 
 
-def _without_own_raising(q, keys, values):
-    return attend_in_numpy(q, keys[:-1], values[:-1])
+def _step_attending_first(x, layers, caches):
+    for layer, (keys, values) in zip(layers, caches, strict=True):
+        y = attend_in_numpy(x @ layer["WQ"], keys, values)
+        keys.append(x @ layer["WK"])
+        values.append(x @ layer["WV"])
+        x = x + y
+    return x
 
 
 def _without_first(q, keys, values):
@@ -86,6 +94,13 @@ def _step_values_missing(x, layers, caches):
     """Appends k and forgets v, so that keys and values no longer pair up."""
     for layer, (keys, values) in zip(layers, caches, strict=True):
         keys.append(x @ layer["WK"])
+        x = x + attend_in_numpy(x @ layer["WQ"], keys, values)
+    return x
+
+
+def _step_keys_missing(x, layers, caches):
+    for layer, (keys, values) in zip(layers, caches, strict=True):
+        values.append(x @ layer["WV"])
         x = x + attend_in_numpy(x @ layer["WQ"], keys, values)
     return x
 
@@ -122,7 +137,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "attends_before_append_raises",
-            _step(read=_without_own_raising),
+            _step_attending_first,
             ATTENDS_BEFORE_APPEND,
         ),
         Misconception(
@@ -158,6 +173,18 @@ ANSWER = Answer(
                     "How many keys and how many values are there after a step?",
                     "A weight that finds no value has nothing to weigh.",
                     "values.append(x @ layer['WV'])",
+                ),
+            ),
+        ),
+        Misconception(
+            "keys_not_appended",
+            _step_keys_missing,
+            Advice(
+                "Did you append the new value, but not the new key?",
+                (
+                    "How many keys and how many values are there after a step?",
+                    "A value that no key leads to is never read.",
+                    "keys.append(x @ layer['WK'])",
                 ),
             ),
         ),
