@@ -100,11 +100,16 @@ def _fits(cases: list[list[Part]]) -> bool:
 
 
 def _is_telling(mistake: Sequence[object]) -> bool:
-    """One exception or one number for every case is what many mistakes give."""
-    first = mistake[0]
-    if isinstance(first, list | dict):
-        return True
-    return len(mistake) == 1 or any(not same(each, first) for each in mistake)
+    """One exception or one number for all cases is what many mistakes give."""
+    first, *others = [leaf for value in mistake for leaf in _scalars(value)] or [None]
+    return len(mistake) == 1 or not all(same(each, first) for each in others)
+
+
+def _scalars(value: object) -> list[object]:
+    """All that a value is made of."""
+    if type(value) not in (list, dict):
+        return [value]
+    return [leaf for part in (value.values() if type(value) is dict else value) for leaf in _scalars(part)]
 
 
 def _wrong(expected: Sequence[object], yours: Sequence[object], tolerance: float, steps: bool) -> set[tuple[int, Path]]:

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from autograde.exercise import Case, Exercise, attempt
+from autograde.exercise import Case, Exercise, attempt, call_with
 from autograde.values import plain
 from tiny_transformer import TinyDecoder
 
@@ -63,7 +63,7 @@ def _cached_logits(rng: Random) -> list[Case]:
 
 
 def _run_cached_logits(candidate: object, case: Case) -> object:
-    return plain(candidate(build(case.inputs["model"], SealedDecoder), list(case.inputs["ids"])))
+    return call_with(candidate, {"model": build(case.inputs["model"], SealedDecoder), "ids": list(case.inputs["ids"])})
 
 
 # --- CachedDecoder ---------------------------------------------------------------------------------------------
@@ -184,7 +184,8 @@ def _first_divergence(rng: Random) -> list[Case]:
 
 
 def _run_first_divergence(candidate: object, case: Case) -> object:
-    return plain(candidate(np.array(case.inputs["a"]), np.array(case.inputs["b"]), case.inputs["atol"]))
+    a, b, atol = case.inputs.values()
+    return call_with(candidate, {"a": np.array(a), "b": np.array(b), "atol": atol})
 
 
 # --- hidden_by_argmax ------------------------------------------------------------------------------------------
@@ -257,7 +258,7 @@ def _sample(rng: Random) -> list[Case]:
 
 
 def _run_sample(candidate: object, case: Case) -> object:
-    return plain(candidate(np.array(case.inputs["logits"]), case.inputs["u"]))
+    return call_with(candidate, {"logits": np.array(case.inputs["logits"]), "u": case.inputs["u"]})
 
 
 EXERCISES = (

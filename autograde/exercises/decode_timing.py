@@ -7,7 +7,7 @@ from itertools import accumulate
 from math import inf, nan
 from random import Random
 
-from autograde.exercise import Case, Exercise
+from autograde.exercise import Case, Exercise, call_with
 from autograde.values import plain
 
 EACH_BANDWIDTH = "one call for each bandwidth"
@@ -315,7 +315,7 @@ def _copies_made(rng: Random) -> list[Case]:
 
 
 def _run_copies_made(candidate: object, case: Case) -> object:
-    return plain(candidate([tuple(entry) for entry in case.inputs["trace"]]))
+    return call_with(candidate, {"trace": [tuple(entry) for entry in case.inputs["trace"]]})
 
 
 EXERCISES = (

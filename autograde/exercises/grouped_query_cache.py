@@ -9,8 +9,7 @@ from random import Random
 
 import numpy as np
 
-from autograde.exercise import Case, Exercise, attempt
-from autograde.values import plain
+from autograde.exercise import Case, Exercise, attempt, call_with
 from kvlab.bench.clock import one_thread
 
 
@@ -36,7 +35,7 @@ def _tensors(value: object) -> object:
 def _call(candidate: object, case: Case) -> object:
     """Call the learner's function with fresh tensors in place of arrays."""
     with one_thread():
-        return plain(candidate(*map(_tensors, case.inputs.values())))
+        return call_with(candidate, {name: _tensors(value) for name, value in case.inputs.items()})
 
 
 # --- kv_head_of ------------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from random import Random
 
 import numpy as np
 
-from autograde.exercise import Case, Exercise, attempt
-from autograde.values import plain
+from autograde.exercise import Case, Exercise, attempt, call_with
+from autograde.values import Changed, plain
 
 EMPTIED = "# the list that it.table(…) gave is emptied:"
 DISAGREE = ["pool and storage disagree"]
@@ -137,8 +137,11 @@ def _paged_attention(rng: Random) -> list[Case]:
 
 def _call_with_arrays(candidate: object, case: Case) -> object:
     """Nested lists become arrays; a table, which is a flat list of ints, stays a list."""
-    values = deepcopy(list(case.inputs.values()))
-    return plain(candidate(*(np.array(v) if type(v) is list and type(v[0]) is list else v for v in values)))
+    given = deepcopy(case.inputs)
+    return call_with(
+        candidate,
+        {name: np.array(v) if type(v) is list and type(v[0]) is list else v for name, v in given.items()},
+    )
 
 
 # --- BlockPool -------------------------------------------------------------------------------------------------
@@ -519,8 +522,8 @@ def _can_promise(rng: Random) -> list[Case]:
 
 def _run_can_promise(candidate: object, case: Case) -> list[object]:
     """The answer for each number of free blocks."""
-    lengths, max_new, free, block_size = case.inputs.values()
-    return [plain(candidate(list(lengths), max_new, each, block_size)) for each in free]
+    promises = [call_with(candidate, deepcopy(case.inputs) | {EACH_FREE: each}) for each in case.inputs[EACH_FREE]]
+    return next((each for each in promises if isinstance(each, Changed)), promises)
 
 
 EXERCISES = (

@@ -5,8 +5,7 @@ from random import Random
 
 import numpy as np
 
-from autograde.exercise import Case, Exercise
-from autograde.values import plain
+from autograde.exercise import Case, Exercise, call_with
 
 
 def _table(rng: Random, rows: int, columns: int) -> list[list[float]]:
@@ -22,7 +21,7 @@ def _arrays(value: object) -> object:
 
 def _call(candidate: object, case: Case) -> object:
     """Call the learner's function with fresh arrays in place of nested lists."""
-    return plain(candidate(*(_arrays(value) for value in case.inputs.values())))
+    return call_with(candidate, {name: _arrays(value) for name, value in case.inputs.items()})
 
 
 # --- allowed ---------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from autograde.exercise import Case, Exercise, attempt
+from autograde.exercise import Case, Exercise, attempt, call_with
 from autograde.values import plain
 
 # The example that is worked on paper; the notebook states the same numbers.
@@ -84,7 +84,7 @@ def _attend(rng: Random) -> list[Case]:
 
 
 def _run_attend(candidate: object, case: Case) -> object:
-    return plain(candidate(*(np.array(value) for value in case.inputs.values())))
+    return call_with(candidate, {name: np.array(value) for name, value in case.inputs.items()})
 
 
 # --- decode_step -----------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def _recompute(rng: Random) -> list[Case]:
 
 
 def _run_recompute(candidate: object, case: Case) -> object:
-    return plain(candidate(np.array(case.inputs["xs"]), arrays(case.inputs["layers"])))
+    return call_with(candidate, {"xs": np.array(case.inputs["xs"]), "layers": arrays(case.inputs["layers"])})
 
 
 # --- score_work ------------------------------------------------------------------------------------------------

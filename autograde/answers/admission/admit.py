@@ -162,6 +162,18 @@ ANSWER = Answer(
             ),
         ),
         Misconception(
+            "two_tokens_without_a_slot",
+            _admitting(lambda prompt, answer, block_size: ceil_div(prompt + answer - 2, block_size)),
+            Advice(
+                "Did you leave one token too many without a slot?",
+                (
+                    "Which tokens of a request are never read again?",
+                    "Only the very last one: when it has been made, nothing follows that would read it.",
+                    "P + M - 1 tokens need slots.",
+                ),
+            ),
+        ),
+        Misconception(
             "tails_shared",
             _admit_pooled,
             Advice(

@@ -110,7 +110,7 @@ ANSWER = Answer(
         ),
         Misconception(
             "present_only",
-            lambda lengths, new, free, block_size: free >= 0,
+            _promise(lambda lengths, new, block_size: sum(ceil_div(n, block_size) for n in lengths)),
             Advice(
                 "Did you ask whether the pool holds what is there now?",
                 (
