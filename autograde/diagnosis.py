@@ -95,7 +95,7 @@ def _fits(cases: list[list[Part]]) -> bool:
     return (
         sum(map(bool, evidence)) > 1
         and not all(same(value, values[0]) for value in values)
-        and 2 * len(avoided) <= len(explained)
+        and len(avoided) <= len(explained)
     )
 
 

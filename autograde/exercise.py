@@ -93,6 +93,7 @@ class Misconception:
     name: str
     wrong: object  # a wrong answer of the same kind as the right one
     advice: Advice
+    also: tuple[object, ...] = ()  # other answers with this mistake, such as one that has another mistake as well
 
 
 @dataclass(frozen=True)

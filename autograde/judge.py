@@ -20,16 +20,19 @@ class Trial:
     def __init__(self, answer: Answer, points: int, seed: int, cases: list[Case] | None = None):
         self.answer, self.points, self.seed = answer, points, seed
         self.cases = answer.exercise.cases(Random(seed)) if cases is None else cases
-        self._mistakes: dict[str, list[object]] = {}
 
     @cached_property
     def expected(self) -> list[object]:
         return [self.answer.expected(case) for case in self.cases]
 
-    def _mistake(self, known: Misconception) -> list[object]:
-        if known.name not in self._mistakes:
-            self._mistakes[known.name] = trace(self.answer, known.wrong, self.cases)
-        return self._mistakes[known.name]
+    @cached_property
+    def _known(self) -> list[tuple[Misconception, list[object]]]:
+        """Each known mistake with its values on all cases, once for each form of it."""
+        return [
+            (known, trace(self.answer, wrong, self.cases))
+            for known in self.answer.misconceptions
+            for wrong in (known.wrong, *known.also)
+        ]
 
     def judge(self, outcomes: list[Outcome]) -> Verdict:
         """The verdict on `outcomes`, one per case. Nothing that the learner's code printed or raised is believed."""
@@ -65,10 +68,12 @@ class Trial:
 
     def _diagnose(self, values: list[object]) -> list[Misconception]:
         """The known mistakes that explain these values. One that nobody named gets no diagnosis."""
-        known = self.answer.misconceptions
         steps = all("steps" in case.inputs for case in self.cases)
-        mistakes = [self._mistake(each) for each in known]
-        return [known[number] for number in diagnose(self.expected, values, mistakes, self.answer.tolerance, steps)]
+        mistakes = [given for _, given in self._known]
+        found = [
+            self._known[number][0] for number in diagnose(self.expected, values, mistakes, self.answer.tolerance, steps)
+        ]
+        return list({each.name: each for each in found}.values())
 
 
 def _values(answer: Answer, case: Case, outcome: Outcome, expected: object) -> dict[str, object]:

@@ -7,6 +7,7 @@ from autograde.answers.byte_formula.shared import (
     ALWAYS_TWO_BYTES,
     BITS_AS_BYTES,
     FACTOR_TWO_DROPPED,
+    GROUP_SIZE_FOR_HEADS,
     HIDDEN_OVER_HEADS,
     LAYERS_DROPPED,
     QUERY_HEADS,
@@ -46,6 +47,18 @@ ANSWER = Answer(
             "query_heads",
             lambda c, bits: -(-bits_of_token({**c, "num_key_value_heads": c["num_attention_heads"]}, bits) // 8),
             QUERY_HEADS,
+        ),
+        Misconception(
+            "group_size_for_heads",
+            lambda c, bits: (
+                -(
+                    -bits_of_token(
+                        {**c, "num_key_value_heads": c["num_attention_heads"] // c["num_key_value_heads"]}, bits
+                    )
+                    // 8
+                )
+            ),
+            GROUP_SIZE_FOR_HEADS,
         ),
         Misconception(
             "hidden_over_heads",

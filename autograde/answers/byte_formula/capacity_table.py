@@ -3,6 +3,7 @@
 from autograde.answers.byte_formula.shared import (
     ALWAYS_TWO_BYTES,
     FACTOR_TWO_DROPPED,
+    GROUP_SIZE_FOR_HEADS,
     HIDDEN_OVER_HEADS,
     LAYERS_DROPPED,
     token_bytes,
@@ -93,17 +94,7 @@ ANSWER = Answer(
                     {**c, "num_key_value_heads": c["num_attention_heads"] // c["num_key_value_heads"]}, v, t, bits
                 )
             ),
-            Advice(
-                "For GQA, did you take the number of query heads per group for the number of groups?",
-                (
-                    "With 32 query heads and 8 K/V heads, how many keys are stored: 8, or 4?",
-                    (
-                        "num_attention_heads / num_key_value_heads says how many "
-                        "queries share a head, not how many heads exist."
-                    ),
-                    "Use num_key_value_heads for GQA.",
-                ),
-            ),
+            GROUP_SIZE_FOR_HEADS,
         ),
         Misconception(
             "hidden_over_heads",

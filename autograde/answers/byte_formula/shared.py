@@ -142,3 +142,11 @@ HIDDEN_OVER_HEADS = Advice(
     ),
     source="LMCache/LMCache#688: a cache sized by hidden_size / heads did not fit the model.",
 )
+GROUP_SIZE_FOR_HEADS = Advice(
+    "For GQA, did you take the number of query heads per group for the number of groups?",
+    (
+        "With 32 query heads and 8 K/V heads, how many keys are stored: 8, or 4?",
+        "num_attention_heads / num_key_value_heads says how many queries share a head, not how many heads exist.",
+        "Use num_key_value_heads for GQA.",
+    ),
+)

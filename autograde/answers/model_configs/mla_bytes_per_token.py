@@ -48,6 +48,16 @@ def _mla_as_difference(config, bits):
     return -((one - two) * bits // 8)
 
 
+def _heads_as_in_the_file(config, bits):
+    try:
+        _per_token(config, bits)
+    except Refused as field:
+        raise ValueError(f"{field}: refused") from None
+    config = inner_config(config)
+    row = config["num_key_value_heads"] * (config["hidden_size"] // config["num_attention_heads"])
+    return math.ceil(Fraction(2 * config["num_hidden_layers"] * row * bits, 8))
+
+
 ANSWER = Answer(
     exercise=exercise("mla_bytes_per_token"),
     expected=refusing(_per_token),
@@ -56,6 +66,7 @@ ANSWER = Answer(
             "factor_two",
             Reading("factor two").mla_bytes_per_token,
             FACTOR_TWO,
+            also=(Reading("factor two", "no rotary key").mla_bytes_per_token,),
         ),
         Misconception(
             "no_rotary_key",
@@ -90,6 +101,7 @@ ANSWER = Answer(
             "heads_of_a_latent",
             Reading("heads of a latent").mla_bytes_per_token,
             HEADS_OF_A_LATENT,
+            also=(_heads_as_in_the_file,),
         ),
         Misconception(
             "layers_dropped",
