@@ -83,7 +83,8 @@ def _time_call(rng: Random) -> list[Case]:
         case("a clock that counts from 1970", 1, 3, clock_ns=17 * 10**17 + rng.randrange(10**15)),
         case("no trial wanted", 2, 0),
         case("fewer trials than none", 1, -rng.randrange(1, 9)),
-        case("a negative warm-up", -rng.randrange(1, 9), 3, times(0, 3)),
+        case("a warm-up of -1", -1, 3, times(0, 3)),
+        case("a negative warm-up", -rng.randrange(2, 9), 3, times(0, 3)),
     ]
 
 
@@ -249,8 +250,8 @@ def _run_plausible(candidate: object, case: Case) -> list[object]:
 
 def _fit_line(rng: Random) -> list[Case]:
     def case(label: str, contexts: list[int], noise: float = 0.2) -> Case:
-        """Around a line, no point on it; neither the first and the last nor the smallest and the largest tell it."""
-        slope, start = rng.uniform(1e-6, 9e-6), rng.uniform(0.004, 0.009)
+        """Around a line, or with no noise on it; neither the first and the last nor the smallest and the largest tell it."""
+        slope, start = rng.randrange(1_000, 9_000) * 1e-9, rng.randrange(4_000, 9_000) * 1e-6  # whole nanoseconds
         seconds = [round((start + slope * each) * (1 + noise * rng.choice((-1, 1)) * rng.uniform(0.3, 1)), 9)
                    for each in contexts]  # fmt: skip
         return Case(label, {"contexts": contexts, "seconds": seconds})
@@ -270,6 +271,7 @@ def _fit_line(rng: Random) -> list[Case]:
         case("contexts in no order", shuffled(7)),
         case("long contexts, far from none", shuffled(6, 100_000, 131_072), noise=0.01),
         case("contexts measured more than once", [inner[0], *several, *inner]),
+        case("two contexts", inner),
         case("one context", [several[0]]),
         case("one context, measured three times", [several[1]] * 3),
         Case("more contexts than seconds", {"contexts": several, "seconds": case("", several[:5]).inputs["seconds"]}),

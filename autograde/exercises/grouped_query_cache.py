@@ -50,6 +50,7 @@ def _kv_head_of(rng: Random) -> list[Case]:
     return [
         case("a head of its own for each query head", rng.randrange(3, 6), 6, 6),
         case("the last query head", heads - 1, heads, kv_heads),
+        case("the first query head", 0, heads, kv_heads),
         case("the second reader of the first KV head", 1, heads, kv_heads),
         case("a query head in the middle", (kv_heads // 2) * group + 1, heads, kv_heads),
         case("one KV head for all", rng.randrange(3, 8), 8, 1),
