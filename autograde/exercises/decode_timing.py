@@ -250,7 +250,7 @@ def _run_plausible(candidate: object, case: Case) -> list[object]:
 
 def _fit_line(rng: Random) -> list[Case]:
     def case(label: str, contexts: list[int], noise: float = 0.2) -> Case:
-        """Around a line, or with no noise on it; neither the first and the last nor the smallest and the largest tell it."""
+        """Around a line, or without noise on it. Neither the first and the last nor the extremes tell it."""
         slope, start = rng.randrange(1_000, 9_000) * 1e-9, rng.randrange(4_000, 9_000) * 1e-6  # whole nanoseconds
         seconds = [round((start + slope * each) * (1 + noise * rng.choice((-1, 1)) * rng.uniform(0.3, 1)), 9)
                    for each in contexts]  # fmt: skip

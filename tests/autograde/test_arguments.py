@@ -14,9 +14,7 @@ from autograde.run import collect
 from autograde.values import Changed
 
 LISTS_TO_FILL = {"decode_step"}  # whose text asks for it: rows are appended to the caller's caches
-FUNCTIONS = [
-    name for lesson in LESSONS for name in lesson.exercises if name[0].islower() and name not in LISTS_TO_FILL
-]
+FUNCTIONS = [name for lesson in LESSONS for name in lesson.exercises if name[0].islower() and name not in LISTS_TO_FILL]
 
 
 def spoil(value: object) -> bool:
