@@ -139,11 +139,16 @@ def mutants(
         typer.Argument(metavar="[LESSON|EXERCISE]...", help="What to try; the whole course if nothing is named."),
     ] = None,
     as_json: AsJson = False,
+    machine: Annotated[
+        bool, typer.Option("--machine", help="Change right answers by machine instead, and list what is accepted.")
+    ] = False,
 ) -> None:
     """Try every known mistake on its check: rejected, named, told from all others (for contributors)."""
     from autograde.mutants import table as try_all
 
     exercises = [exercise for name in names or () for exercise in _named(name)]
+    if machine:
+        raise typer.Exit(_show_machine_mutants(exercises))
     columns = ("rejected", "diagnosed", "distinct")
     rows = try_all(exercises)
     good = [row for row in rows if all(getattr(row, column) for column in columns)]
@@ -158,6 +163,22 @@ def mutants(
         console.print(table)
         print(f"{len(good)} of {len(rows)} known mistakes are rejected, named and told from all others")
     raise typer.Exit(0 if rows and len(good) == len(rows) else 1)
+
+
+def _show_machine_mutants(exercises: list[str]) -> int:
+    """1 if a changed right answer is accepted and not listed as equivalent, else 0."""
+    from autograde.machine import table as change_all
+
+    tried = alive = 0
+    for outcome in change_all(exercises):
+        tried += outcome.tried
+        alive += len(outcome.survivors)
+        for each in outcome.survivors:
+            print(f"{outcome.exercise} · {each.origin} · {each.line}\n    {each.was}  became  {each.now}")
+        for each in outcome.stale:
+            print(f"{outcome.exercise} · {each.origin} · listed as equivalent, and refused or gone: {each.was}")
+    print(f"{alive} of {tried} changed right answers are accepted")
+    return 1 if alive else 0
 
 
 def print_json(value: object) -> None:

@@ -87,8 +87,6 @@ def _changes_of(node: ast.AST) -> Iterator:
         elif type(node.value) is int:
             yield lambda twin: ast.Constant(twin.value + 1)
             yield lambda twin: ast.Constant(twin.value - 1)
-        elif node.value is None:
-            yield lambda twin: ast.Constant(0)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLS:
         yield lambda twin: _attribute(twin, "func", ast.Name(CALLS[twin.func.id], ast.Load()))
     elif isinstance(node, ast.Slice):

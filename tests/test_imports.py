@@ -11,7 +11,14 @@ from autograde.course import ROOT
 PACKAGES = ("tiny_transformer", "kvlab", "autograde")
 # From the bottom up. A module belongs to the longest name that it starts with, and imports none of a later one.
 LAYERS = ("tiny_transformer", "kvlab", "autograde", "autograde.exercises", "autograde.answers")
-ABOVE_ANSWERS = ("autograde.check", "autograde.mutants", "autograde.cli", "autograde.grading", "autograde.__main__")
+ABOVE_ANSWERS = (
+    "autograde.check",
+    "autograde.machine",
+    "autograde.mutants",
+    "autograde.cli",
+    "autograde.grading",
+    "autograde.__main__",
+)
 
 
 def module_of(path: Path) -> str:

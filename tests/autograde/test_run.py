@@ -42,7 +42,7 @@ def test_an_array_is_a_value_like_any_other():
 def test_inputs_are_copied_so_that_an_answer_cannot_change_a_later_case():
     case = Case("", {"rows": [3, 1, 2]})
     first, second = collect(exercise(), lambda rows: rows.sort() or rows, [case, case])
-    assert first.value == second.value == [1, 2, 3]
+    assert first.value.value == second.value.value == [1, 2, 3]
     assert case.inputs["rows"] == [3, 1, 2]
 
 
