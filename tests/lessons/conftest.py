@@ -30,13 +30,6 @@ FLAGS = [
 VIEW = {"viewport": {"width": 1280, "height": 1000}}
 
 
-def pytest_collection_modifyitems(items):
-    """The tests of a browser module work on one page, so they stay on one worker."""
-    for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group(f"browser_{item.path.parent.name}"))
-
-
 @pytest.fixture(scope="session")
 def browser():
     program = next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -48,7 +48,7 @@ def test_a_clock_that_does_not_wait_is_named_and_a_right_one_is_drawn(notebook):
     expect(check).to_contain_text("warp-rnnt")
     write(notebook, "def time_call(", right)
     check = run(notebook, 'check("time_call")')
-    expect(check).to_contain_text("✓ time_call · 10 cases · 4 points")
+    expect(check).to_contain_text("✓ time_call · 11 cases · 4 points")
     picture = run(notebook, "import Device").locator("img")
     expect(picture).to_have_attribute(
         "alt",

@@ -32,7 +32,7 @@ def test_heads_dealt_out_like_cards_are_named_and_right_ones_drive_the_explorer(
     expect(check).to_contain_text("Did you deal the KV heads out like cards (0, 1, 0, 1, …)")
     write(notebook, "def kv_head_of(", solutions(LESSON)["kv_head_of"])
     check = run(notebook, 'check("kv_head_of")')
-    expect(check).to_contain_text("✓ kv_head_of · 8 cases · 1 point")
+    expect(check).to_contain_text("✓ kv_head_of · 9 cases · 1 point")
     explorer = run(notebook, "grouped_query_cache.explore")
     expect(explorer).to_contain_text("Computed by your kv_head_of")
 
