@@ -1,11 +1,13 @@
 """Explorer of lesson 10: a queue with long tails, whose promise would have been a lie, and blocks in use over time."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 from statistics import mean
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
@@ -110,7 +112,7 @@ def draw_queue(tail: int, draw: int) -> tuple[tuple[int, int], ...]:
     return tuple((prompt, min(LIMIT, round(TYPICAL * share ** (-tail / MOST_TAIL)))) for prompt, share in sizes)
 
 
-def keep(queue, lets_in, pool: int) -> Promise:
+def keep(queue: Sequence[tuple[int, int]], lets_in: Callable[[list[int], list[int]], int], pool: int) -> Promise:
     """Let the queue in, and in again whenever somebody leaves, as `lets_in` says of those that wait; nobody goes back.
 
     `lets_in(waiting, running)`, of numbers of requests, returns how many of the waiting come in.
@@ -131,7 +133,7 @@ def keep(queue, lets_in, pool: int) -> Promise:
     return Promise(tuple(at_once), np.array(blocks), short[0] if short else None)
 
 
-def by_cost(costs, pool: int):
+def by_cost(costs: Sequence[int], pool: int) -> Callable[[list[int], list[int]], int]:
     """Let in the head of the queue while what everybody is thought to need adds up to no more than the pool."""
 
     def lets_in(waiting, running) -> int:
@@ -143,7 +145,7 @@ def by_cost(costs, pool: int):
 
 
 @lru_cache(maxsize=64)
-def by_worst_case(queue, pool: int) -> tuple[Promise, list[tuple]]:
+def by_worst_case(queue: tuple[tuple[int, int], ...], pool: int) -> tuple[Promise, list[tuple]]:
     """Let in whom `admit` admits, beside the worst cases of those that run; and what `admit` was asked and said."""
     limits = [(number, prompt, LIMIT) for number, (prompt, _) in enumerate(queue)]
     worst = [blocks_needed(prompt + LIMIT - 1, BLOCK_SIZE) for prompt, _ in queue]
@@ -157,7 +159,7 @@ def by_worst_case(queue, pool: int) -> tuple[Promise, list[tuple]]:
     return keep(queue, lets_in, pool), asked
 
 
-def play(scheduler_class, setting: Setting) -> list[list[tuple]]:
+def play(scheduler_class: Callable, setting: Setting) -> list[list[tuple]]:
     """The events of each step, without block tables, until every request has had its turn."""
     scheduler = scheduler_class(setting.budget, setting.pool, BLOCK_SIZE)
     queue = draw_queue(setting.tail, setting.draw)
@@ -189,7 +191,7 @@ def _occupied(steps) -> Played:
     return Played(np.array(blocks), preempted)
 
 
-def reading(setting: Setting, admit=None, scheduler_class=None) -> Reading:
+def reading(setting: Setting, admit: Callable | None = None, scheduler_class: Callable | None = None) -> Reading:
     """Let the queue in by each rule. The caption says whether the learner's `admit` and Scheduler do the same.
 
     ValueError or TypeError, in a sentence, for what cannot be read.
@@ -295,7 +297,7 @@ class Chart:
         self.figure.legend([*handles, self.area, self.pool], labels, loc="lower center", ncols=3, **look)
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         bars = [self.limits, self.answers, self.prompts, *self.dots.values()]
         return [*bars, self.area, self.pool, *self.lines.values(), *self.lies.values(), self.beyond]
@@ -334,7 +336,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, admit=None, scheduler_class=None):
+    def __init__(self, admit: Callable | None = None, scheduler_class: Callable | None = None):
         start = Setting()
         self.pool = slider("pool, blocks", start.pool, LEAST_POOL, MOST_POOL, "kv-pool")
         self.tail = slider("long answers", start.tail, 0, MOST_TAIL, "kv-tail")

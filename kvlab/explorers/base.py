@@ -41,7 +41,7 @@ class Explorer(widgets.VBox):
     Its `__init__` makes the controls, each under the name of its field of `Setting`, then calls this one.
     """
 
-    def __init__(self, controls: tuple[widgets.Widget, ...], *answers):
+    def __init__(self, controls: tuple[widgets.Widget, ...], *answers: object):
         self.answers = answers
         self.redraws = 0
         self._moving_many = False
@@ -60,18 +60,18 @@ class Explorer(widgets.VBox):
         self._redraw()
 
     @classmethod
-    def first_setting(cls, *_answers):
+    def first_setting(cls, *_answers: object) -> object:
         """The setting that the explorer opens with."""
         return cls.Setting()
 
     @classmethod
-    def static_figure(cls, *answers) -> Picture:
+    def static_figure(cls, *answers: object) -> Picture:
         """The explorer's picture at its first setting, for a page that cannot run it."""
         chart, now = cls.Chart(), cls.reading(cls.first_setting(*answers), *answers)
         chart.set(now)
         return Picture(chart.figure, now.describe())
 
-    def setting(self):
+    def setting(self) -> object:
         """What the controls say. ValueError where a text field holds something else than what is wanted there."""
         return self.Setting(**{field.name: getattr(self, field.name).value for field in fields(self.Setting)})
 

@@ -1,9 +1,12 @@
 """Fast redrawing: the part of a figure that never changes is drawn once, the rest over a copy of it."""
 
 import io
+from collections.abc import Iterable
 
 import ipywidgets
+from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from PIL import Image
 from traitlets import Unicode
 
@@ -23,7 +26,7 @@ class Blitter:
     A full draw of a small figure takes tens of milliseconds, most of them for axes, ticks and text that stay.
     """
 
-    def __init__(self, figure, moving):
+    def __init__(self, figure: Figure, moving: Iterable[Artist]):
         figure.set_dpi(CSS_DPI * SCALE)
         self.canvas = FigureCanvasAgg(figure)
         self.moving = list(moving)

@@ -1,9 +1,11 @@
 """Explorer of lesson 02: from the shape of a model to the exact bytes of its cache, and to what fits."""
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from matplotlib.artist import Artist
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import sizes
@@ -52,10 +54,12 @@ class Reading:
 
     @property
     def gb(self) -> Fraction:
+        """The total in GB of 10^9 bytes, exactly."""
         return sizes.as_units(self.total)["GB"]
 
     @property
     def gib(self) -> Fraction:
+        """The total in GiB of 2^30 bytes, exactly."""
         return sizes.as_units(self.total)["GiB"]
 
     def fits(self, variant: str = "GQA") -> bool:
@@ -63,6 +67,7 @@ class Reading:
         return self.variants[variant] <= self.gpu_bytes
 
     def fit(self, variant: str = "GQA") -> str:
+        """`fits` in words."""
         return "fits" if self.fits(variant) else "does not fit"
 
     def describe(self) -> str:
@@ -91,7 +96,7 @@ def _axis_value(n_bytes: int) -> str:
     return labels.byte_label(n_bytes) if n_bytes < 10**4 * sizes.PIB else f"{float(n_bytes):.3g} B"
 
 
-def reading(setting: Setting, kv_bytes=None) -> Reading:
+def reading(setting: Setting, kv_bytes: Callable | None = None) -> Reading:
     """What `setting` costs. The caption says whether the learner's `kv_bytes` gives the same.
 
     TypeError or ValueError on a setting that has no answer, in the words of `kvlab.sizes`.
@@ -166,7 +171,7 @@ class Chart:
             self.values.append(ax.text(1.05, row, "", transform=outside, ha="left", va="center", linespacing=1.1))
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         return [self.gpu_line, self.gpu_name, *self.stems, *self.dots, *self.names, *self.values]
 
@@ -185,7 +190,7 @@ class Chart:
             self.values[row].set_text(f"{side}{_axis_value(total)}\n{now.fit(variant)}")
 
 
-def _reading_in_labels(setting: Setting, kv_bytes=None) -> Reading:
+def _reading_in_labels(setting: Setting, kv_bytes: Callable | None = None) -> Reading:
     """As `reading`, with TypeError or ValueError in the words that the controls use."""
     try:
         return reading(setting, kv_bytes)
@@ -202,7 +207,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(_reading_in_labels)
 
-    def __init__(self, kv_bytes=None):
+    def __init__(self, kv_bytes: Callable | None = None):
         start = Setting()
         self.preset = dropdown("model", [CUSTOM, *presets(full_attention_only=True)], "Llama-3-8B", "kv-preset")
         self.gpu = dropdown("GPU", list(gpus()), start.gpu, "kv-gpu")
@@ -218,6 +223,7 @@ class Explorer(base.Explorer):
         super().__init__((self.preset, self.gpu, *self.shape.values(), self.tokens, self.batch, self.dtype), kv_bytes)
 
     def setting(self) -> Setting:
+        """What the controls say, both text fields read as whole numbers. ValueError as `parse_count`."""
         said = super().setting()
         return replace(
             said,

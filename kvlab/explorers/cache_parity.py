@@ -1,10 +1,12 @@
 """Explorer of lesson 03: every logit of a cached decoder beside the full forward pass, step by step."""
 
 import re
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.patches import Rectangle
 
 from kvlab import parity
@@ -50,6 +52,7 @@ class Reading:
 
     @property
     def differences(self) -> np.ndarray:
+        """How far each logit is from that of the full pass, (T, V), never negative."""
         return np.abs(self.cached - self.full)
 
     @property
@@ -96,7 +99,7 @@ class Reading:
         return verdict(self.verdict)
 
 
-def reading(setting: Setting, decoder_class=None) -> Reading:
+def reading(setting: Setting, decoder_class: Callable | None = None) -> Reading:
     """Step a cached decoder through the ids and compare: the learner's class where it is right, else the library's.
 
     TypeError or ValueError on a setting that has no answer.
@@ -146,7 +149,7 @@ def _logits(value):
     return logits if logits.shape == (VOCAB,) else None
 
 
-def checked_ids(ids) -> tuple[int, ...]:
+def checked_ids(ids: Iterable[int]) -> tuple[int, ...]:
     """The ids, if one decoder can take them all. ValueError says what came and what was wanted."""
     ids = tuple(ids)
     if not 1 <= len(ids) <= CONTEXT or not all(type(token) is int and 0 <= token < VOCAB for token in ids):
@@ -198,7 +201,7 @@ class Chart:
                 self.ids.append(ax.text(step, -0.19, "", **centred))
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         return [self.above, self.tolerance, *self.dots, self.title, *self.cells, *self.signs, *self.ids]
 
@@ -232,7 +235,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, decoder_class=None):
+    def __init__(self, decoder_class: Callable | None = None):
         start = Setting()
         self.strings = dropdown("string", [CUSTOM, *STRINGS], "mixed", "kv-strings")
         self.ids = text_field("ids", _spaced(start.ids), "kv-ids")
@@ -247,6 +250,7 @@ class Explorer(base.Explorer):
         )
 
     def setting(self) -> Setting:
+        """What the controls say, the ids read from their text field. ValueError as `parse_ids`."""
         return replace(super().setting(), ids=parse_ids(self.ids.value))
 
     def _set_ids(self, string: str) -> None:

@@ -14,6 +14,7 @@ MOST_DIGITS = 30  # of a number typed in: beyond any cache, and still readable
 
 
 def slider(label: str, value: int, lowest: int, highest: int, css: str) -> widgets.IntSlider:
+    """A slider over the whole numbers from `lowest` to `highest`."""
     return _control(widgets.IntSlider, label, css, value=value, min=lowest, max=highest)
 
 
@@ -22,11 +23,13 @@ def ladder(label: str, values: Iterable[int], value: int, css: str) -> widgets.S
     return _control(widgets.SelectionSlider, label, css, options=with_commas(values), value=value)
 
 
-def dropdown(label: str, options: list, value, css: str) -> widgets.Dropdown:
+def dropdown(label: str, options: list, value: object, css: str) -> widgets.Dropdown:
+    """A list to choose one of `options` from; each is a value, or a pair of its words and its value."""
     return _control(widgets.Dropdown, label, css, options=options, value=value)
 
 
-def text_field(label: str, value, css: str) -> widgets.Text:
+def text_field(label: str, value: int | str, css: str) -> widgets.Text:
+    """Room for a text of one line, `value` at first."""
     # Text, because a browser's number field rounds beyond 2^53; read on Enter or on leaving the field.
     return _control(widgets.Text, label, css, value=str(value), continuous_update=False)
 
@@ -37,6 +40,7 @@ def text_area(label: str, placeholder: str, css: str) -> widgets.Textarea:
 
 
 def switch(label: str, css: str) -> widgets.Checkbox:
+    """A box to tick, empty at first."""
     return _control(widgets.Checkbox, label, css, value=False)
 
 

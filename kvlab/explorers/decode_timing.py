@@ -1,8 +1,11 @@
 """Explorer of lesson 11: measured decode steps against context, the bound, and what the slope says of cached rows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor, isclose, log10
 from statistics import median
+
+from matplotlib.artist import Artist
 
 from kvlab.bench import rates
 from kvlab.bench.recordings import Series, by_batch
@@ -78,7 +81,13 @@ def sources(recordings: dict[str, dict], live: dict | None = None) -> dict[str, 
     return ({"live, this machine": live} if live else {}) | {f"recorded: {name}": d for name, d in recordings.items()}
 
 
-def reading(setting: Setting, recordings: dict, live=None, fit_line=None, step_bytes=None) -> Reading:
+def reading(
+    setting: Setting,
+    recordings: dict[str, dict],
+    live: dict | None = None,
+    fit_line: Callable | None = None,
+    step_bytes: Callable | None = None,
+) -> Reading:
     """The series of a setting from `recordings` of machines by name, or from `live`, a sweep with the same keys.
 
     The caption says whether the learner's functions give the same line and bytes. ValueError for a point not tried.
@@ -152,7 +161,7 @@ class Chart:
             )
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         marks = self.chosen, self.bound, self.fit, self.trials, self.medians, self.missing
         return [*marks, self.title, *self.tokens, *self.times]
@@ -189,7 +198,13 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, recordings, live=None, fit_line=None, step_bytes=None):
+    def __init__(
+        self,
+        recordings: dict[str, dict],
+        live: dict | None = None,
+        fit_line: Callable | None = None,
+        step_bytes: Callable | None = None,
+    ):
         self.data, start = sources(recordings, live), self.first_setting(recordings, live)
         tried = self.data[start.source]
         self.source = dropdown("measured", list(self.data), start.source, "kv-source")
@@ -200,7 +215,7 @@ class Explorer(base.Explorer):
         super().__init__((self.source, self.way, self.batch, self.context), recordings, live, fit_line, step_bytes)
 
     @classmethod
-    def first_setting(cls, recordings, live=None, *_answers) -> Setting:
+    def first_setting(cls, recordings: dict[str, dict], live: dict | None = None, *_answers: object) -> Setting:
         """The first source, a preallocated cache, its largest batch and longest context."""
         name, data = next(iter(sources(recordings, live).items()))
         return Setting(name, "preallocated", _tried(data, "batch")[-1], _tried(data, "context")[-1])

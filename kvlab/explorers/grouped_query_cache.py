@@ -1,8 +1,11 @@
 """Explorer of lesson 05: which KV head each query head reads, beside heads dealt out like cards, and both sizes."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
 
 from kvlab import attention, sizes
 from kvlab.explorers import base
@@ -73,7 +76,7 @@ class Reading:
         return verdict(self.verdict) + facts(rows)
 
 
-def reading(setting: Setting, kv_head_of=None) -> Reading:
+def reading(setting: Setting, kv_head_of: Callable | None = None) -> Reading:
     """Both orders. The caption says whether the learner's `kv_head_of` gives the right one.
 
     TypeError or ValueError on heads that cannot be shared out evenly.
@@ -96,7 +99,7 @@ def _fault(reader, call) -> str:
 class Board:
     """Query heads above, KV heads below, on axes that never move. Heads are markers, because few artists draw fast."""
 
-    def __init__(self, figure, bottom: float, title: str):
+    def __init__(self, figure: Figure, bottom: float, title: str):
         ax = figure.add_axes((0.175, bottom, 0.81, 0.3))
         self.axes = ax
         ax.set_xlim(-0.6, MOST_HEADS - 0.4)
@@ -115,11 +118,12 @@ class Board:
         self.numbers = [[ax.text(0, height, "", **inside) for _ in range(MOST_HEADS)] for height in (1, 0)]
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
+        """The artists that `set` changes, in drawing order."""
         texts = [text for row in self.numbers for text in row]
         return [*self.lines, self.wrong, self.queries, self.outline, *self.kv, *texts]
 
-    def set(self, readers, right, kv_heads: int) -> None:
+    def set(self, readers: Sequence[int], right: Sequence[int], kv_heads: int) -> None:
         """Draw the readers; a query head whose KV head is not the right one is outlined, its line dashed."""
         heads = len(readers)
         spread = MOST_HEADS / heads
@@ -160,7 +164,7 @@ class Chart:
             self.boards[1].axes.set_xlabel(wrong, fontsize=9, color=style.VERMILION)
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         return [artist for board in self.boards for artist in board.moving]
 
@@ -178,7 +182,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, kv_head_of=None):
+    def __init__(self, kv_head_of: Callable | None = None):
         start = Setting()
         self.num_heads = slider("query heads", start.num_heads, 1, MOST_HEADS, "kv-heads")
         self.num_kv_heads = slider("KV heads", start.num_kv_heads, 1, MOST_HEADS, "kv-kv-heads")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 UNWRITTEN = "computed by the library until yours is written"
 
 
-def ask(name: str, function: Callable | None, *arguments) -> tuple[object, str]:
+def ask(name: str, function: Callable | None, *arguments: object) -> tuple[object, str]:
     """What the learner's `function` returns, and "": or None, and the caption that says why it is not shown.
 
     Prints and warnings are dropped: what helps to debug an answer has no place in the widget.

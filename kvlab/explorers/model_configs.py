@@ -2,10 +2,12 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from matplotlib import rc_context
+from matplotlib.artist import Artist
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -63,10 +65,12 @@ class Reading:
 
     @property
     def total(self) -> int:
+        """Bytes of the payload and of what is `apart`."""
         return self.payload + self.apart
 
     @property
     def fits(self) -> bool:
+        """Whether the total, without weights, is within the device's nominal memory."""
         return self.total <= gpus()[self.setting.gpu].memory_bytes
 
     @property
@@ -107,7 +111,7 @@ def _origins(model: ModelConfig) -> str:
     return spans(*(f"{said}: {model.origins[name]}" for name, said in names.items() if name in model.origins))
 
 
-def reading(setting: Setting, cache_bytes=None) -> Reading:
+def reading(setting: Setting, cache_bytes: Callable | None = None) -> Reading:
     """What `setting` stores. The caption says whether the learner's `cache_bytes` gives the same payload.
 
     ValueError begins with the field, or the control, that is at fault.
@@ -236,7 +240,7 @@ class Chart:
             )
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         lines = (self.top, self.pages, self.here, self.device, self.dot)
         return [*self.areas.values(), *lines, self.device_name, self.value, self.legend]
@@ -287,7 +291,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, cache_bytes=None):
+    def __init__(self, cache_bytes: Callable | None = None):
         start = Setting()
         self.preset = dropdown("model", [*presets(), PASTED], FIRST, "kv-preset")
         self.tokens = text_field("tokens", start.tokens, "kv-tokens")
@@ -298,6 +302,7 @@ class Explorer(base.Explorer):
         super().__init__((self.preset, self.tokens, self.dtype, self.gpu, self.paste), cache_bytes)
 
     def setting(self) -> Setting:
+        """What the controls say. ValueError as `parse_config` or `parse_count`."""
         pasted = self.preset.value == PASTED
         config = parse_config(self.paste.value) if pasted else preset(self.preset.value).config
         return Setting(config, parse_count("tokens", self.tokens.value), self.dtype.value, self.gpu.value)

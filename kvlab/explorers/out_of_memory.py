@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from math import ceil
 
+from matplotlib.artist import Artist
+
 from kvlab.bench.memory import SCENES
 from kvlab.explorers import base
 from kvlab.explorers.controls import dropdown, ladder
@@ -44,6 +46,7 @@ class Reading:
 
     @property
     def now(self) -> dict:
+        """The row of the moment that is looked at."""
         return self.moments[self.setting.moment - 1]
 
     def shown(self, row: dict, key: str) -> int:
@@ -117,7 +120,7 @@ class Chart:
             self.title = self.figure.text(0.5, 0.975, "", ha="center", va="top", fontsize=9.5)
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         bars = [bar for container in self.bars.values() for bar in container]
         return [*bars, self.frame, self.title, *self.names, *(text for _, text in self.ticks)]
@@ -168,7 +171,8 @@ class Explorer(base.Explorer):
         super().__init__((self.source, self.scene, self.moment), sources)
 
     @classmethod
-    def first_setting(cls, sources) -> Setting:
+    def first_setting(cls, sources: dict[str, dict]) -> Setting:
+        """The first of the sources, at the scene and the moment that the lesson opens with."""
         return Setting(next(iter(sources)))
 
     def _choose_source(self, change) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.patches import FancyArrowPatch, Polygon, Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -55,6 +56,7 @@ class State:
 
     @property
     def free(self) -> int:
+        """Blocks that no table holds."""
         return self.ref_counts.count(0)
 
     def used(self, block_id: int, block_size: int) -> int:
@@ -67,6 +69,7 @@ class State:
         return max(ends, default=0)
 
     def owners(self, block_id: int) -> list[str]:
+        """The names of the sequences whose tables hold a block."""
         return [name for name, table in self.tables.items() if block_id in table]
 
 
@@ -208,7 +211,7 @@ def _shape(state: State) -> tuple:
     return tables, state.lengths, ref_counts, state.free, copies, state.refused
 
 
-def reading(setting: Setting, pool_class=None, waste=None) -> Reading:
+def reading(setting: Setting, pool_class: Callable | None = None, waste: Callable | None = None) -> Reading:
     """Play the actions on the learner's pool where it is right, else on the library's.
 
     TypeError or ValueError on a setting that has no answer.
@@ -322,7 +325,7 @@ class Chart:
         )
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         lines = [self.range, self.exact, self.mean, self.worst, self.falls, *self.lengths]
         return [*self.fills, *self.frames, *self.numbers, *self.names, *self.counts, self.arrow, *lines]
@@ -375,7 +378,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, pool_class=None, waste=None):
+    def __init__(self, pool_class: Callable | None = None, waste: Callable | None = None):
         start = Setting()
         self.scripts = dropdown("scene", [CUSTOM, *SCRIPTS], START, "kv-scripts")
         self.script = text_field("actions", start.script, "kv-script")

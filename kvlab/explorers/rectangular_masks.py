@@ -1,8 +1,11 @@
 """Explorer of lesson 04: the right mask of a chunk beside a wrong one, each disagreeing cell outlined."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
 
 from kvlab import masks
 from kvlab.explorers import base
@@ -105,7 +108,7 @@ def _keys(row) -> str:
     return f"keys {keys[0]} {'and' if keys.size == 2 else 'to'} {keys[-1]}"
 
 
-def reading(setting: Setting, allowed=None, window_allowed=None) -> Reading:
+def reading(setting: Setting, allowed: Callable | None = None, window_allowed: Callable | None = None) -> Reading:
     """Both masks. The caption says whether the learner's function gives the right one: `window_allowed` where the
     window hides something, otherwise `allowed`.
 
@@ -143,7 +146,7 @@ def _caption(name: str, function, library, asked) -> str:
 class Grid:
     """One mask on axes that never move. Cells are markers, because few artists are drawn fast."""
 
-    def __init__(self, figure, left: float, title: str):
+    def __init__(self, figure: Figure, left: float, title: str):
         ax = figure.add_axes((left, 0.33, WIDE, 0.42))
         self.axes = ax
         ax.set_xlim(-0.5, MOST_KEYS - 0.5)
@@ -168,10 +171,11 @@ class Grid:
         self.rows = [ax.text(-0.75, row, "", **left_of) for row in range(MOST_CHUNK)]
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
+        """The artists that `set` changes, in drawing order."""
         return [*self.cells, *self.signs, *self.own, *self.apart, *self.edge, *self.rows, self.title]
 
-    def set(self, mask, apart, cached: int) -> None:
+    def set(self, mask: np.ndarray, apart: np.ndarray, cached: int) -> None:
         """Show `mask`, outline the cells `apart`, and draw the line between cache and chunk."""
         for dots, marked in zip(
             (*self.cells, *self.signs, *self.apart), (mask, ~mask, mask, ~mask, apart), strict=True
@@ -196,7 +200,7 @@ class Chart:
             rectangular_masks.mask_legend(self.figure, loc="lower center")
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         return [artist for grid in self.grids for artist in grid.moving]
 
@@ -216,7 +220,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, allowed=None, window_allowed=None):
+    def __init__(self, allowed: Callable | None = None, window_allowed: Callable | None = None):
         start = Setting()
         self.cached = slider("cached", start.cached, 0, MOST_CACHED, "kv-cached")
         self.chunk = slider("chunk", start.chunk, 1, MOST_CHUNK, "kv-chunk")

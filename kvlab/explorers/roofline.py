@@ -1,9 +1,11 @@
 """Explorer of lesson 09: where a decode step of an 8B model lies under the roof of a device, and where it must stop."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isclose
 from numbers import Integral, Real
 
+from matplotlib.artist import Artist
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from kvlab import roofline
@@ -61,6 +63,7 @@ class Reading:
 
     @property
     def device(self) -> Gpu:
+        """The row of `kvlab.gpus` that the setting names."""
         return gpus()[self.setting.gpu]
 
     @property
@@ -80,6 +83,7 @@ class Reading:
 
     @property
     def intensity(self) -> float:
+        """FLOP/byte of the decode step."""
         return self.decode[0] / self.decode[1]
 
     @property
@@ -105,16 +109,19 @@ class Reading:
 
     @property
     def bound_by(self) -> str:
+        """Whether arithmetic or memory bounds the decode step, in words."""
         if self.intensity >= self.ridge:
             return "arithmetic bounds this step"
         return f"memory bounds this step: at most {self.intensity / self.ridge:.2%} of the peak"
 
     @property
     def prospect(self) -> str:
+        """Whether some batch gets to the ridge, in words."""
         return "a large enough batch reaches it" if self.reachable else "no batch reaches it"
 
     @property
     def prefill_intensity(self) -> float:
+        """FLOP/byte of the prefill."""
         return self.prefill[0] / self.prefill[1]
 
     def describe(self) -> str:
@@ -162,7 +169,9 @@ def _gb(n_bytes: int) -> str:
     return f"{n_bytes / GB:,.4g} GB" if n_bytes < 1000 * GB else f"{n_bytes / GB:,.0f} GB"
 
 
-def reading(setting: Setting, decode_cost=None, intensity_ceiling=None) -> Reading:
+def reading(
+    setting: Setting, decode_cost: Callable | None = None, intensity_ceiling: Callable | None = None
+) -> Reading:
     """The counts of a setting. The caption says whether the learner's functions give the same.
 
     TypeError or ValueError on a setting that has no answer.
@@ -278,7 +287,7 @@ class Chart:
         self.figure.text(0.54, 0.035, LEFT_OUT, ha="center", va="center", fontsize=8, color=style.SOFT)
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         lines = [self.path, self.ridge, self.ceiling, self.roof, self.prefill, self.decode]
         return [*lines, self.ridge_name, self.ceiling_name, self.gpu]
@@ -320,7 +329,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, decode_cost=None, intensity_ceiling=None):
+    def __init__(self, decode_cost: Callable | None = None, intensity_ceiling: Callable | None = None):
         start = Setting()
         self.batch = ladder("batch", BATCHES, start.batch, "kv-batch")
         self.context = ladder("context", CONTEXTS, start.context, "kv-context")

@@ -1,8 +1,10 @@
 """Explorer of lesson 10: tokens leave a server, a proxy passes them on, and a client sees other numbers."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.ticker import FixedLocator
 
 from kvlab import scheduling
@@ -76,12 +78,12 @@ def sent(setting: Setting) -> list[float]:
     return [(setting.first + sum(gaps[:n])) / 1000 for n in range(setting.tokens)]
 
 
-def passed_on(stamps, held: int) -> list[float]:
+def passed_on(stamps: Sequence[float], held: int) -> list[float]:
     """When each token reaches the client, if a proxy waits until it has `held` of them, or the last."""
     return [stamps[min(len(stamps), (n // held + 1) * held) - 1] for n in range(len(stamps))]
 
 
-def reading(setting: Setting, latency_report=None) -> Reading:
+def reading(setting: Setting, latency_report: Callable | None = None) -> Reading:
     """Both sides' stamps and reports. The caption says whether the learner's `latency_report` gives the same.
 
     ValueError or TypeError, in a sentence, for what cannot be read.
@@ -147,7 +149,7 @@ class Chart:
         self.figure.legend(handles=[wait, dots, gap, end, self.ways], loc="lower center", ncols=5, **look)
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         return [self.ways, *(artist for parts in self.parts.values() for artist in parts)]
 
@@ -177,7 +179,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, latency_report=None):
+    def __init__(self, latency_report: Callable | None = None):
         start = Setting()
         self.tokens = slider("tokens", start.tokens, 1, MOST_TOKENS, "kv-tokens")
         self.first = slider("first, ms", start.first, 1, MOST_FIRST, "kv-first")

@@ -4,9 +4,11 @@ All counts are those of one layer with one head.
 """
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.colors import ListedColormap
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -55,6 +57,7 @@ class Reading:
 
     @property
     def title(self) -> str:
+        """What the step is, with its tokens, for the head of the picture."""
         prompt, step = self.setting.prompt, self.setting.step
         return f"prefill of {prompt} token{'s' * (prompt > 1)}" if step == 0 else f"step {step}: length {self.length}"
 
@@ -96,7 +99,7 @@ def _both(pair: tuple[int, int]) -> str:
     return "".join(f"<span>{value:,} {name}</span>" for value, name in zip(pair, WAYS, strict=True))
 
 
-def reading(setting: Setting, score_work=None) -> Reading:
+def reading(setting: Setting, score_work: Callable | None = None) -> Reading:
     """The counts of a setting. The caption says whether the learner's `score_work` gives the same.
 
     TypeError or ValueError on a setting that has no answer.
@@ -178,7 +181,7 @@ class Chart:
         self.places = places
 
     @property
-    def moving(self):
+    def moving(self) -> list[Artist]:
         """The artists that a reading changes, in drawing order."""
         return [self.title, *self.meshes, *self.notes, *self.stems, *self.dots, *self.values]
 
@@ -206,7 +209,7 @@ class Explorer(base.Explorer):
 
     Setting, Chart, reading = Setting, Chart, staticmethod(reading)
 
-    def __init__(self, score_work=None):
+    def __init__(self, score_work: Callable | None = None):
         start = Setting()
         self.prompt = slider("prompt", start.prompt, 1, MOST, "kv-prompt")
         self.steps = slider("steps", start.steps, 1, MOST, "kv-steps")

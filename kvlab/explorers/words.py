@@ -1,6 +1,7 @@
 """How a reading is told: sentences, and HTML in JupyterLab's own colours so that it follows the theme."""
 
 from collections.abc import Iterable
+from fractions import Fraction
 from html import escape
 
 from kvlab import sizes
@@ -27,7 +28,7 @@ def verdict(text: str) -> str:
     return f'<p class="kv-verdict"><span>{parts}</span></p>'
 
 
-def number(value, unit: str) -> str:
+def number(value: int | Fraction, unit: str) -> str:
     """An exact number with its unit, kept on one line where that fits."""
     return f"<span>{sizes.show_number(value)} {unit}</span>"
 
