@@ -7,7 +7,7 @@ PY = .venv/bin/python
 lab: ; @$(PYTHON) bootstrap.py && $(PY) -m autograde lab $(if $(PORT),--port $(PORT)) $(LAB_ARGS)
 
 # `make test LESSON=07` tests what concerns one lesson, by its number, key or folder name.
-test: export KVLAB_PLAN = smallest
+test release: export KVLAB_PLAN = smallest
 test:
 	@$(PYTHON) bootstrap.py
 	$(PY) -m ruff check
@@ -15,7 +15,7 @@ test:
 	$(PY) -m autograde mutants $(LESSON)
 	$(PY) -m pytest -n 2 --nbval tests solutions $(if $(LESSON),--lesson $(LESSON))
 
-release: ; @$(PYTHON) bootstrap.py && $(PY) -m autograde release
+release: ; @$(PYTHON) bootstrap.py && $(PY) -m autograde release $(LESSON)
 
 grade: ; @$(PYTHON) bootstrap.py && $(PY) -m autograde grade $(LESSON) $(GRADE_ARGS)
 

@@ -108,11 +108,14 @@ def check(
 
 
 @app.command()
-def release() -> None:
+def release(
+    lessons: Annotated[list[str] | None, typer.Argument(metavar="[LESSON]...", help=f"{LESSON}; all if none.")] = None,
+) -> None:
     """Execute solutions/ and write lessons/ from it (for contributors)."""
     from autograde.release import release as write_lessons
 
-    changed = write_lessons()
+    chosen = tuple(lesson_named(name) for name in lessons or ()) or course.LESSONS
+    changed = write_lessons(lessons=chosen)
     for path in changed:
         print(f"changed {_short(Path(path))}")
     if not changed:

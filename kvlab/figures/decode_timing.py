@@ -119,11 +119,13 @@ def step_times(
 def way_times(rows: Sequence[Mapping], label: str) -> Picture:
     """The same step in several ways at several contexts: every trial, medians, and their ratio to the second way.
 
-    `rows` have context, way and `seconds`. `label` says where the times come from.
+    `rows` have context, way and `seconds`. `label` says where the times come from. A context at which the second way
+    was not measured has no ratios.
     """
     fig, ax = new_figure(7.4, 3.9)
     ways, sizes = (list(dict.fromkeys(row[key] for row in rows)) for key in ("way", "context"))
     said, shift = [], 0.8 / len(ways)
+    second = ways[min(1, len(ways) - 1)]
     middles = {(row["way"], row["context"]): median(row["seconds"]) for row in rows}
     for number, (way, (colour, marker, _)) in enumerate(zip(ways, SERIES, strict=False)):
         for row in (row for row in rows if row["way"] == way):
@@ -131,7 +133,8 @@ def way_times(rows: Sequence[Mapping], label: str) -> Picture:
             trials, middle = row["seconds"], middles[way, row["context"]]
             ax.plot([place] * len(trials), trials, marker, color=colour, markersize=4, alpha=0.5)
             ax.plot([place - 0.08, place + 0.08], [middle] * 2, color=INK, linewidth=1.6)
-            ratio = f"{middle / middles[ways[1], row['context']]:.2f}×"
+            compared = middles.get((second, row["context"]))
+            ratio = f"{middle / compared:.2f}×" if compared else "–"
             top = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
             ax.annotate(ratio, (place, max(trials)), (0, 6), **top)
             said.append(f"{row['context']:,} tokens {way} {duration(middle)}, {ratio}")
@@ -145,7 +148,7 @@ def way_times(rows: Sequence[Mapping], label: str) -> Picture:
     ax.set_xlabel("context: tokens of the one request")
     ax.set_ylabel("time of one decode step")
     fig.legend(loc="outside upper center", ncols=len(ways), frameon=False)
-    fig.supxlabel(f"{label}\nbars: medians; ×: of the median of {ways[1]}", fontsize=8.5, color=SOFT)
+    fig.supxlabel(f"{label}\nbars: medians; ×: of the median of {second}", fontsize=8.5, color=SOFT)
     return Picture(fig, f"Time of a decode step in several ways, medians. {'; '.join(said)}. {label}.")
 
 

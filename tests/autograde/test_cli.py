@@ -126,10 +126,12 @@ def test_mutants_that_tries_nothing_is_no_success(monkeypatch):
 
 
 def test_release_names_the_files_that_it_changed(monkeypatch):
-    monkeypatch.setattr(release, "release", lambda: [course.ROOT / "lessons" / "one.ipynb"])
+    monkeypatch.setattr(release, "release", lambda lessons: [course.ROOT / "lessons" / "one.ipynb"])
     assert str(Path("lessons", "one.ipynb")) in run("release").output
-    monkeypatch.setattr(release, "release", lambda: [])
+    monkeypatch.setattr(release, "release", lambda lessons: [])
     assert run("release").output == "nothing changed\n"
+    monkeypatch.setattr(release, "release", lambda lessons: [course.ROOT / each.slug for each in lessons])
+    assert run("release", "07").output == "changed 07_paging\n"
 
 
 def test_lab_prepares_first_says_what_it_did_and_passes_other_options_on(monkeypatch):

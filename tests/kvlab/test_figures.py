@@ -575,6 +575,9 @@ def test_ways_are_compared_with_the_second_one():
     rows = [{"context": 8, "way": way, "seconds": [s]} for way, s in (("a", 0.3), ("b", 0.1), ("c", 0.05))]
     alt = decode_timing.way_times(rows, "here").alt
     assert "8 tokens a 300 ms, 3.00×; 8 tokens b 100 ms, 1.00×; 8 tokens c 50 ms, 0.50×" in alt
+    rows.append({"context": 9, "way": "a", "seconds": [0.4]})  # a sweep may end before the other ways' turn
+    assert "9 tokens a 400 ms, –" in decode_timing.way_times(rows, "here").alt
+    assert "8 tokens a 300 ms, 1.00×" in decode_timing.way_times(rows[:1], "here").alt
 
 
 def test_a_move_is_a_cross_and_a_change_of_colour():
