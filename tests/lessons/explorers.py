@@ -99,7 +99,7 @@ class Sample:
 
 
 class ExplorerTests:
-    """Subclass as `TestExplorer` with a `trial`. One widget serves all tests; each finds it at its first setting."""
+    """Subclass as `TestExplorer` with a `sample`. One widget serves all tests; each finds it at its first setting."""
 
     sample: Sample
 
