@@ -674,9 +674,9 @@ def test_a_table_of_somebody_else_is_read_back():
     assert note.startswith("Read back after 'write") and note.endswith("the table of this request, in its order?")
 
 
-def test_an_admission_that_takes_the_queue_apart_is_told_what_is_left():
+def test_an_admission_that_takes_the_queue_apart_is_told_what_it_changed():
     verdict = examine(answer_of("admit"), 1, served_from, 1)
-    assert verdict.case_number == 1 and "changed queue: 0 left" in verdict.yours
+    assert verdict.case_number == 1 and verdict.note.startswith("Your function changed the caller's `queue`.")
 
 
 def test_words_in_place_of_an_event_are_no_event():

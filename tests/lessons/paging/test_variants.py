@@ -494,10 +494,11 @@ VARIANTS = [
     ("can_promise", lambda n, new, free, b: len(n) * new <= free * b, "room_pooled"),
     ("can_promise", lambda n, new, free, b: sum(math.ceil(new / b) for _ in n) <= free, "tail_forgotten"),
     ("can_promise", lambda n, new, free, b: free - sum(-(-(each + new) // b) for each in n) >= 0, "all_blocks"),
-    ("can_promise", lambda n, new, free, b: True, "present_only"),
+    ("can_promise", lambda n, new, free, b: free >= sum((each + b - 1) // b for each in n), "present_only"),
 ]
 
 UNRELATED = [
+    ("can_promise", lambda n, new, free, b: True),
     ("blocks_needed", lambda t, b: t % b),
     ("blocks_needed", lambda t, b: float(-(-t // b))),
     ("slot_of", lambda t, p, b: None),
