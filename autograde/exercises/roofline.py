@@ -15,7 +15,6 @@ NAMES = (
     "context_for_ceiling",
 )
 # What would do the counting for the learner goes with the answers themselves.
-HELPERS = ("prefill_cost", "latent_decode_cost", "latent_flops", "attention_flops", "_bits_per_token")
 
 
 def _config(rng: Random) -> dict[str, int]:
